@@ -1,0 +1,153 @@
+# flatline. `make help` lists the targets. One build folder per flavour below $(B).
+
+B       ?= build
+CC      ?= cc
+VERSION := 0.1.0
+
+BUILD_PACKAGES := gcc pkg-config libncurses-dev libsqlite3-dev libcjson-dev libgit2-dev libzip-dev \
+                  libyaml-dev libcsv-dev libpcre2-dev libutf8proc-dev libxxhash-dev libssl-dev \
+                  zlib1g-dev
+TEST_PACKAGES  := libcmocka-dev libvterm-dev tmux zip
+CHECK_PACKAGES := cppcheck clang-format
+PKG_CONFIG_NAMES := ncursesw sqlite3 libcjson libgit2 libzip yaml-0.1 libpcre2-8 libutf8proc \
+                    libxxhash libcrypto zlib
+
+GOALS := $(or $(MAKECMDGOALS),all)
+# Only these goals install what is missing; the others name the packages and stop.
+INSTALLING := $(filter demo test check test-terminal test-fault lint,$(GOALS))
+WANTED := $(BUILD_PACKAGES) $(if $(filter-out all demo install debug help clean,$(GOALS)),$(TEST_PACKAGES)) \
+          $(if $(filter check lint,$(GOALS)),$(CHECK_PACKAGES))
+
+WARNINGS := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wold-style-definition -Wvla -Wformat=2 -Wwrite-strings -Wundef -Wpointer-arith \
+            -Wcast-qual -Wswitch-enum -Wimplicit-fallthrough $(if $(WERROR),-Werror)
+COMMON   := $(WARNINGS) -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFLATLINE_VERSION='"$(VERSION)"' -pthread -MMD -MP
+
+CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+CFLAGS_debug   := -O0 -g -fPIE
+CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DFLATLINE_ARENA_MALLOC -fPIE
+CFLAGS_tsan    := -O1 -g -fsanitize=thread -fPIE
+LDFLAGS_release := -pie
+LDFLAGS_debug   := -pie
+LDFLAGS_asan    := -pie -fsanitize=address,undefined
+LDFLAGS_tsan    := -pie -fsanitize=thread
+FLAVOURS := release debug asan tsan
+
+LIB_SRC  := $(wildcard core/*.c core/*/*.c core/*/*/*.c importers/*.c importers/*/*.c views/*.c)
+TUI_SRC  := $(wildcard tui/*.c)
+GEN_SRC  := gen/console_patterns.c gen/default_theme.c
+HARNESS  := $(wildcard tests/harness/*.c)
+UNIT_SRC := $(wildcard tests/unit/*.c)
+UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
+
+.PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz fuzz-replay golden coverage bench \
+        lint format format-check compile_commands.json install uninstall dist clean help
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: flatline                                   ## the program, -O2 (default)
+
+ifeq ($(filter help clean,$(GOALS)),)
+-include $(B)/flags.mk
+endif
+
+# Made before anything is built; make starts over once it is there. Depends on the list of wanted
+# packages, so that a goal that needs more looks again.
+$(B)/flags.mk: $(B)/wanted
+	@missing=""; for p in $(WANTED); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+	  line="apt-get install -y$$missing"; \
+	  if [ -z "$(INSTALLING)" ]; then echo "flatline: missing Debian packages, install them with: $$line" >&2; exit 1; fi; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$line; \
+	  elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive $$line; \
+	  else echo "flatline: missing Debian packages, install them with: sudo $$line" >&2; exit 1; fi; \
+	fi >&2
+	@{ echo "LIB_CFLAGS := $$(pkg-config --cflags $(PKG_CONFIG_NAMES))"; \
+	   echo "LIB_LIBS := $$(pkg-config --libs $(PKG_CONFIG_NAMES)) -lcsv -lm -pthread"; \
+	   echo "TEST_LIBS := $$(pkg-config --libs cmocka 2>/dev/null || echo -lcmocka) -lvterm -lutil"; } > $@
+
+$(B)/wanted: FORCE
+	@mkdir -p $(B); echo '$(sort $(WANTED))' | cmp -s - $@ || { \
+	  for p in $(WANTED); do grep -qw -- "$$p" $@ 2>/dev/null || { echo '$(sort $(WANTED))' > $@; break; }; done; [ -f $@ ] || echo '$(sort $(WANTED))' > $@; }
+FORCE:
+
+# ---- data compiled in: bytes of a file as a C array ----
+define EMBED
+	@mkdir -p $(dir $@)
+	@{ echo '/* generated from $< */'; echo '#include <stddef.h>'; \
+	   echo 'extern const unsigned char $(1)[]; extern const size_t $(1)_bytes;'; \
+	   echo 'const unsigned char $(1)[] = {'; od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g'; echo '0};'; \
+	   echo 'const size_t $(1)_bytes = sizeof $(1) - 1;'; } > $@
+endef
+$(B)/gen/console_patterns.c: importers/run/console_patterns.tsv
+	$(call EMBED,embedded_console_patterns)
+$(B)/gen/default_theme.c: themes/default.theme
+	$(call EMBED,embedded_default_theme)
+
+define FLAVOUR
+$(B)/$(1)/%.o: %.c $(B)/flags.mk
+	@mkdir -p $$(@D)
+	$$(CC) $$(COMMON) $$(CFLAGS_$(1)) $$(LIB_CFLAGS) $$(CFLAGS) -c -o $$@ $$<
+$(B)/$(1)/gen/%.o: $(B)/gen/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(COMMON) $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/libflatline.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o) $(GEN_SRC:%.c=$(B)/$(1)/%.o)
+	@rm -f $$@; ar rcs $$@ $$^
+$(B)/$(1)/flatline: $(TUI_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflatline.a
+	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
+$(B)/$(1)/tests/unit/%: $(B)/$(1)/tests/unit/%.o $(HARNESS:%.c=$(B)/$(1)/%.o) $(filter-out $(B)/$(1)/tui/main.o,$(TUI_SRC:%.c=$(B)/$(1)/%.o)) $(B)/$(1)/libflatline.a
+	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(TEST_LIBS) $$(LIB_LIBS)
+$(B)/$(1)/tests/bench/%: $(B)/$(1)/tests/bench/%.o $(B)/$(1)/libflatline.a
+	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
+endef
+$(foreach f,$(FLAVOURS),$(eval $(call FLAVOUR,$(f))))
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+flatline: $(B)/release/flatline
+	@cp -f $< $@
+
+debug asan tsan: %: $(B)/%/flatline             ## the program in that flavour, in build/<flavour>/
+
+demo: flatline                                  ## opens the broken run that ships with the project
+	@sh tests/demo/run.sh
+
+# F is the flavour, T one test program or runner.
+F ?= release
+test: flatline $(UNITS:%=$(B)/$(F)/tests/unit/%) ## the whole quick suite; ends with N passed, N failed
+	@B=$(B)/$(F) sh tests/run.sh quick
+
+unit: $(B)/$(F)/tests/unit/$(T)                 ## one unit program: make unit T=test_json
+	@cd . && $<
+
+test-terminal: flatline $(UNITS:%=$(B)/$(F)/tests/unit/%) ## pty and signals
+	@B=$(B)/$(F) sh tests/run.sh terminal
+test-fault: flatline $(UNITS:%=$(B)/$(F)/tests/unit/%) ## every N-th failure
+	@B=$(B)/$(F) sh tests/run.sh fault
+
+check: lint $(B)/asan/flatline $(UNITS:%=$(B)/asan/tests/unit/%) flatline ## lint, suite under sanitizers, terminal, fault
+	@B=$(B)/asan sh tests/run.sh quick
+	@B=$(B)/release sh tests/run.sh terminal fault
+
+fuzz-replay: $(UNITS:%=$(B)/$(F)/tests/unit/%)  ## the fuzz seeds
+	@B=$(B)/$(F) sh tests/run.sh fuzz
+golden: flatline $(UNITS:%=$(B)/$(F)/tests/unit/%) ## accept new golden files (review the diff)
+	@B=$(B)/$(F) GOLDEN=accept sh tests/run.sh quick
+bench: flatline $(patsubst tests/bench/%.c,$(B)/release/tests/bench/%,$(wildcard tests/bench/*.c)) ## ratios to public tools
+	@B=$(B)/release sh tests/bench/run.sh
+
+lint:                                           ## directions, banned calls, headers alone, names, format
+	@for l in tests/lint/*.sh; do sh $$l || exit 1; done
+format:                                         ## clang-format in place
+	@clang-format -i $(LIB_SRC) $(TUI_SRC) $(HARNESS) $(UNIT_SRC) $(wildcard core/*.h core/*/*.h core/*/*/*.h importers/*.h importers/*/*.h views/*.h tui/*.h tests/harness/*.h)
+
+prefix ?= /usr/local
+install: flatline                               ## DESTDIR, prefix
+	install -D -m 755 flatline $(DESTDIR)$(prefix)/bin/flatline
+	@for m in $(wildcard tui/man/*.[157]); do install -D -m 644 $$m $(DESTDIR)$(prefix)/share/man/man$${m##*.}/$$(basename $$m); done
+uninstall:
+	rm -f $(DESTDIR)$(prefix)/bin/flatline
+
+clean:                                          ## removes build/ and the program
+	rm -rf $(B) flatline
+help:                                           ## this list
+	@sed -n 's/^\([a-z][a-z -]*\):.*## /\1\t/p' Makefile | expand -t 26

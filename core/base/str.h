@@ -1,0 +1,61 @@
+/* Text as bytes with a length.
+ *
+ * `struct str` borrows; it need not be NUL-terminated. `struct buf` owns a growing text that
+ * is always NUL-terminated, bounded by `limit`, and fails once for all: after a failed append
+ * it keeps what it had, ignores later appends, and `failed` is set. Append freely, check once.
+ * UTF-8 inside; lengths here are bytes (n_bytes), never characters or cells. */
+#ifndef CORE_BASE_STR_H
+#define CORE_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+struct str str_of(const char *text);                         /* NULL gives an empty str */
+struct str str_from(const char *p, size_t n);
+bool str_eq(struct str a, struct str b);
+bool str_is(struct str a, const char *text);
+bool str_is_ignoring_case(struct str a, const char *text);   /* ASCII case */
+bool str_starts(struct str a, const char *prefix);
+bool str_ends(struct str a, const char *suffix);
+/* Offset of the first occurrence, or -1. */
+ptrdiff_t str_find(struct str text, const char *needle);
+bool str_has_ignoring_case(struct str text, const char *needle);
+struct str str_trim(struct str text);                        /* ASCII white space, both ends */
+struct str str_skip(struct str text, size_t n);              /* without the first n bytes */
+struct str str_first(struct str text, size_t n);             /* the first n bytes at most */
+/* Takes the part before `separator` off *rest; false when *rest is used up. */
+bool str_split(struct str *rest, char separator, struct str *part);
+int str_compare(struct str a, struct str b);                 /* bytewise, for sorting */
+
+struct buf {
+    char *p;            /* NUL-terminated; "" in a fresh buf */
+    size_t n;           /* bytes before the NUL */
+    size_t capacity;    /* 0: nothing allocated yet */
+    size_t limit;       /* n never exceeds it */
+    bool failed;        /* out of memory, or the limit would be passed */
+};
+
+void buf_init(struct buf *buf, size_t limit_bytes);
+void buf_free(struct buf *buf);
+void buf_clear(struct buf *buf);                             /* keeps the memory, resets failed */
+void buf_add(struct buf *buf, const void *bytes, size_t n);
+void buf_str(struct buf *buf, struct str text);
+void buf_puts(struct buf *buf, const char *text);
+void buf_putc(struct buf *buf, char c);
+void buf_repeat(struct buf *buf, char c, size_t n);
+void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args);
+struct str buf_view(const struct buf *buf);                  /* borrowed until the next append */
+/* Gives the text away (free() it); NULL when failed. The buf is empty afterwards. */
+char *buf_steal(struct buf *buf);
+
+#endif

@@ -1,0 +1,64 @@
+/* CHECKS: the one ordered list. The order is triage order (0 … 6, P, 7) and inside a stage the
+ * order of CHECKS.md section 3; it is the order of the checklist everywhere. */
+#ifndef CORE_CHECKS_REGISTRY_H
+#define CORE_CHECKS_REGISTRY_H
+
+#include "core/checks/check.h"
+
+#define CHECKS(X)                        \
+    /* 0 finished & finite */            \
+    X(run_incomplete)                    \
+    X(oom_memory_held)                   \
+    X(oom_eval)                          \
+    X(oom_longest_sequence)              \
+    X(oom_train)                         \
+    X(max_length_oversized)              \
+    X(host_oom_killed)                   \
+    X(no_grad_graph)                     \
+    X(bf16_unsupported)                  \
+    X(vocab_mismatch)                    \
+    X(nan_label_out_of_range)            \
+    X(nan_hidden_in_log)                 \
+    X(nan_onset)                         \
+    X(nan_fp16_overflow)                 \
+    X(nan_high_lr)                       \
+    X(nan_all_masked_rows)               \
+    X(nan_bad_data)                      \
+    X(loss_scale_overflow)               \
+    X(diverged)                          \
+    X(resume_jump)                       \
+    X(grad_accum_loss_scale)             \
+    /* 3 supervised */                   \
+    X(flat_zero_trainable)               \
+    X(flat_target_modules_mismatch)      \
+    X(flat_wrong_label_column)           \
+    X(no_generation_markers)             \
+    X(flat_all_masked)                   \
+    X(loss_zero_all_masked)              \
+    X(flat_no_grad)                      \
+    X(lr_zero)                           \
+    X(loss_flat)                         \
+    X(overfit_ten_failed)                \
+    X(dropped_rows)                      \
+    X(packing_cross_contamination)       \
+    /* P preference */                   \
+    X(grpo_completions_clipped)          \
+    X(grpo_no_signal)                    \
+    X(kl_too_high)                       \
+    X(negative_kl)                       \
+    /* 7 hyperparameters */              \
+    X(overfit)                           \
+    X(last_not_best)                     \
+    X(hyperparams_range)
+
+#define CHECK_DECLARE(name) extern const struct check check_##name;
+CHECKS(CHECK_DECLARE)
+#undef CHECK_DECLARE
+
+size_t check_count(void);
+const struct check *check_at(size_t i);                     /* in checklist order */
+const struct check *check_by_id(const char *id);            /* NULL: unknown */
+/* "metric rows (trainer_state.json, a console log …)": what to import for a need. */
+const char *need_hint(enum need need);
+
+#endif

@@ -1,0 +1,116 @@
+/* What is known about one run, merged from all its sources, each value with its source.
+ *
+ * Loaded from the store in one go (lists) and on demand (points, tensors, samples). Everything is
+ * borrowed from the facts and lives until run_facts_close. Order of trust for settings: what the
+ * process recorded (training_args.bin, W&B, TensorBoard text, log) before what a config file
+ * says, before what is only a default; the user's answers beat all. A contradiction is kept: the
+ * setting returned is the most trusted one, facts_settings gives all. */
+#ifndef CORE_FACTS_RUN_FACTS_H
+#define CORE_FACTS_RUN_FACTS_H
+
+#include "core/base/arena.h"
+#include "core/model.h"
+#include "core/store/store.h"
+
+/* One metric of the run after F1 hygiene: one source (the most trusted one that has it), the later
+ * row wins for the same step inside a segment, in file order. Values may be NaN or infinite. */
+struct curve {
+    const char *name;
+    int64_t source_id;
+    size_t n;
+    const double *value;
+    const int64_t *step, *seq, *line;
+    const int32_t *segment;
+    int32_t n_segments;
+};
+
+struct run_facts {
+    struct run run;             /* kind, marks, outcome, framework as decided here */
+    bool kind_is_assumed;       /* sft only because nothing says otherwise (CHECKS.md 2.1) */
+    int64_t last_step, max_steps;       /* NONE when not known */
+    double last_epoch, planned_epochs;  /* NaN when not known */
+    bool has_end_marker;        /* train_runtime, train_loss row, should_training_stop */
+    bool has_training_log;      /* a log with a training marker or metric rows */
+    bool has_final_state;       /* a trainer_state.json outside checkpoint folders */
+    const char *outcome_reason; /* one clause: "exception at console.log:210" */
+
+    const struct source *sources;       size_t n_sources;
+    const struct note *notes;           size_t n_notes;
+    const struct setting *settings;     size_t n_settings;
+    const struct series *series;        size_t n_series;
+    const struct event *events;         size_t n_events;
+    const struct artefact *artefacts;   size_t n_artefacts;
+    const struct dataset *datasets;     size_t n_datasets;
+    const struct generation *generations; size_t n_generations;
+    const struct answer *answers;       size_t n_answers;
+    const struct tick *ticks;           size_t n_ticks;
+
+    uint64_t inputs_hash;       /* of all sources and answers: results older than it are stale */
+    struct facts_cache *cache;  /* private: points and tensors loaded so far */
+};
+
+MUST_CHECK int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id,
+                              struct error *err);
+void run_facts_close(struct run_facts *facts);
+
+/* ---- Settings ---- */
+
+/* The most trusted statement of a canonical name on a side, or NULL: not stated. */
+const struct setting *facts_setting_on(const struct run_facts *facts, enum side side,
+                                       const char *name);
+/* The same on SIDE_TRAIN. */
+const struct setting *facts_setting(const struct run_facts *facts, const char *name);
+bool setting_number(const struct setting *setting, double *out);   /* false: NULL or no number */
+int setting_bool(const struct setting *setting);                   /* 1, 0, -1: not known */
+bool facts_number(const struct run_facts *facts, const char *name, double *out);
+int facts_bool(const struct run_facts *facts, const char *name);   /* 1, 0, -1: not stated */
+const char *facts_text(const struct run_facts *facts, const char *name);   /* NULL: not stated */
+/* Splits the value of a list setting (or a text "a,b") into texts. */
+size_t setting_list(const struct setting *setting, const struct run_facts *facts,
+                    const char *const **items);
+/* Version of an installed package as recorded (pip freeze, config.json's transformers_version,
+ * log), or NULL. */
+const char *facts_package(const struct run_facts *facts, const char *name);
+/* -1, 0, 1 by dotted numbers; a missing part counts as 0. */
+int version_compare(const char *a, const char *b);
+/* The user's answer, or NULL. */
+const char *facts_answer(const struct run_facts *facts, const char *name);
+/* 1 LoRA or another adapter, 0 full fine-tune, -1 not known; *setting (may be NULL) gets what
+ * decided. */
+int facts_is_adapter_run(const struct run_facts *facts, const struct setting **setting);
+/* Bytes of one GPU, 0 when not known; *name may be NULL. */
+double facts_gpu_bytes(const struct run_facts *facts, const char **name);
+
+/* ---- Series ---- */
+
+/* NULL when the metric was not logged. */
+const struct curve *facts_curve(const struct run_facts *facts, const char *name);
+/* The curves of eval_loss and eval_<name>_loss; *n may be 0. */
+const struct curve *const *facts_eval_losses(const struct run_facts *facts, size_t *n);
+/* The value of `curve` on the row (source, seq) of another curve's point; false: not on that row. */
+bool curve_on_row(const struct curve *curve, const struct curve *other, size_t i, double *value);
+/* Index of the last point at or before the step in file order, or -1. */
+ptrdiff_t curve_at_step(const struct curve *curve, int64_t step);
+
+/* ---- Events ---- */
+
+/* The next event of a kind after `previous` (NULL: the first), or NULL. kind NULL: any. */
+const struct event *facts_event(const struct run_facts *facts, const char *kind,
+                                const struct event *previous);
+size_t facts_count_events(const struct run_facts *facts, const char *kind);
+const char *event_capture(const struct event *event, int group);   /* group 1 …; "" when absent */
+const struct source *facts_source(const struct run_facts *facts, int64_t source_id);
+/* Last component of the source's path, "" for 0. */
+const char *facts_file_name(const struct run_facts *facts, int64_t source_id);
+
+/* ---- Artefacts, rows ---- */
+
+const struct tensor *facts_tensors(const struct run_facts *facts, const struct artefact *artefact,
+                                   size_t *n);
+/* Token lengths of the training rows (lengths.csv, later simulated), or NULL. */
+const struct sample *facts_lengths(const struct run_facts *facts, size_t *n,
+                                   const struct dataset **dataset);
+/* Rows of the training files, NONE when not known; *dataset may be NULL. */
+int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **dataset);
+
+#endif

@@ -1,0 +1,46 @@
+/* GPU memory by phase: formula F20 of CHECKS.md. All sizes in bytes. */
+#ifndef CORE_MEMORY_MEMORY_MODEL_H
+#define CORE_MEMORY_MEMORY_MODEL_H
+
+#include <stdbool.h>
+
+enum weight_kind { WEIGHTS_16BIT, WEIGHTS_32BIT, WEIGHTS_NF4_DOUBLE, WEIGHTS_NF4, WEIGHTS_INT8 };
+
+struct memory_shape {           /* the model; 0: not known */
+    double n_parameters, n_trainable, n_linear;
+    double layers, hidden, kv_hidden, feed_forward, vocabulary;
+    bool is_classic_mlp;
+};
+
+struct memory_settings {
+    double micro_batch, sequence;       /* tokens per row after padding */
+    bool is_pair;                       /* preference pairs: twice the tokens */
+    enum weight_kind weights;
+    double gradient_bytes, optimiser_bytes, master_bytes;   /* per trainable parameter */
+    bool checkpointing, is_offloaded, flash_attention;
+    double logits_factor;               /* c of F20: 8, 16 or 0; negative: no logits are built */
+    double accumulation;
+    double eval_batch, n_eval, eval_keeps_predictions;      /* 1 when predictions pile up */
+};
+
+struct memory_parts {
+    double weights, gradients, optimiser, activations, logits, predictions, kv_cache;
+    double total;
+};
+
+enum memory_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_STEP, PHASE_EVALUATION, N_PHASES };
+
+struct memory_estimate {
+    struct memory_parts phases[N_PHASES];
+    enum memory_phase peak;     /* of training: the evaluation is kept apart */
+    double peak_bytes;
+    bool is_known;              /* false when a needed number is missing */
+};
+
+void memory_estimate(const struct memory_shape *shape, const struct memory_settings *settings,
+                     struct memory_estimate *out);
+const char *memory_phase_name(enum memory_phase phase);
+/* F10: LoRA parameters of one matched linear. */
+double lora_parameters(double rank, double in, double out, bool is_dora);
+
+#endif

@@ -1,0 +1,37 @@
+/* The ladder of CHECKS.md section 6: what to change, at what price, in order. */
+#ifndef CORE_MEMORY_OOM_LADDER_H
+#define CORE_MEMORY_OOM_LADDER_H
+
+#include <stddef.h>
+
+#include "core/memory/memory_model.h"
+
+#define LADDER_MAX 12
+
+struct rung {
+    const char *id;             /* "1", "2", "4b" */
+    const char *change;         /* "micro batch 4 -> 1, accumulation 4 -> 16" */
+    const char *setting;        /* how to write it */
+    const char *price;
+    double estimate;            /* peak after this rung, all earlier ones applied; 0 not known */
+    double alone;               /* peak with this rung alone; 0 not known */
+    bool is_taken;              /* already on: skipped */
+    bool fits;                  /* estimate <= 0.90 capacity */
+    char change_text[160];
+};
+
+struct ladder {
+    struct rung rungs[LADDER_MAX];
+    size_t n;
+    ptrdiff_t proposal;         /* the single rung that is enough, or the last of the prefix; -1 */
+    bool proposal_is_single;
+    double scale;               /* measured / estimated, applied to all estimates; 1 when not */
+};
+
+/* measured: allocated + asked of the OOM text (0: none). p99: 99th percentile of row lengths (0:
+ * unknown); cut_share: rows that a limit of p99 would cut. */
+void oom_ladder(const struct memory_shape *shape, const struct memory_settings *settings,
+                double capacity, double measured, double p99, double cut_share,
+                struct ladder *out);
+
+#endif

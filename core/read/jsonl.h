@@ -1,0 +1,26 @@
+/* One JSON value a line (JSONL), and what passes for it: CRLF, blank lines, a cut last line. */
+#ifndef CORE_READ_JSONL_H
+#define CORE_READ_JSONL_H
+
+#include "core/read/json.h"
+#include "core/read/source.h"
+
+/* Calls `row` for each line that holds a JSON value (fields for flat objects, tree for others);
+ * `bad` for each line that does not parse (it may return OK to go on). Blank lines are skipped.
+ * A broken last line without newline comes with is_last: half written, "no more yet". */
+struct jsonl_handler {
+    int (*row)(void *ctx, const struct json_row *row, struct error *err);
+    int (*bad)(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
+               struct error *err);
+    void *ctx;
+    bool always_tree;           /* parse every line into a tree (datasets) */
+};
+
+MUST_CHECK int jsonl_read(struct source_file *file, const struct jsonl_handler *handler,
+                          struct error *err);
+/* Parses one flat object (also a Python dict literal when python is set) into fields.
+ * 1 it is one, 0 it is not flat, negative: not an object at all. Texts borrow from `line` or live
+ * in the arena. */
+int json_flat(struct str line, bool python, struct arena *arena, struct json_row *row);
+
+#endif

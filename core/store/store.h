@@ -1,0 +1,135 @@
+/* The two SQLite databases, and nothing else of SQL anywhere.
+ *
+ * cache.db is rebuildable: all that was imported or derived. triage.db is kept: what the user
+ * wrote; it is attached to the same connection as `kept`. One connection, one thread; under the
+ * UI the worker owns a writing connection and the UI thread a reading one (WAL).
+ *
+ * Ownership: loads put plain data of model.h into the caller's arena.
+ *
+ * A damaged or newer cache file, or one of another program, is moved aside (never deleted) and
+ * a fresh one is made; `store_notices` says so. A damaged triage.db is moved aside after what is
+ * readable was copied. Where the kept file cannot be written, remarks are held in memory and the
+ * notice says that they will be lost at exit. E_DB when the cache is locked by another writer for
+ * longer than the busy timeout (2 s). */
+#ifndef CORE_STORE_STORE_H
+#define CORE_STORE_STORE_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/model.h"
+
+struct store;
+
+struct store_options {
+    const char *cache_path;     /* NULL: $XDG_CACHE_HOME/flatline/cache.db */
+    const char *kept_path;      /* NULL: $XDG_STATE_HOME/flatline/triage.db */
+    bool in_memory;             /* --no-cache without a terminal: cache in memory, one connection */
+    bool read_only;             /* the UI thread's second connection to an open store */
+};
+
+MUST_CHECK int store_open(struct store **out, const struct store_options *options,
+                          struct error *err);
+void store_close(struct store *store);                      /* NULL allowed */
+/* Path of the open cache ("" in memory), for the second connection. */
+const char *store_cache_path(const struct store *store);
+const char *store_kept_path(const struct store *store);
+/* What happened on opening that the user has to know, one sentence each; NULL-terminated. */
+const char *const *store_notices(const struct store *store);
+/* Rises when any connection committed (PRAGMA data_version and own commits). */
+MUST_CHECK int store_data_version(struct store *store, int64_t *version, struct error *err);
+
+MUST_CHECK int store_begin(struct store *store, struct error *err);
+MUST_CHECK int store_commit(struct store *store, struct error *err);
+void store_rollback(struct store *store);
+
+/* ---- Runs (runs.c) ---- */
+
+/* All runs, newest import first. */
+MUST_CHECK int store_runs(struct store *store, struct arena *arena, const struct run **out,
+                          size_t *n, struct error *err);
+/* By key, name or real path of the folder. E_NOTFOUND. */
+MUST_CHECK int store_run_find(struct store *store, const char *what, struct arena *arena,
+                              struct run *out, struct error *err);
+MUST_CHECK int store_run_by_id(struct store *store, int64_t id, struct arena *arena,
+                               struct run *out, struct error *err);
+/* What facts decided: kind, marks, outcome, framework, started and ended. */
+MUST_CHECK int store_run_update(struct store *store, const struct run *run, struct error *err);
+MUST_CHECK int store_run_forget(struct store *store, int64_t id, struct error *err);
+MUST_CHECK int store_sources(struct store *store, int64_t run_id, struct arena *arena,
+                             const struct source **out, size_t *n, struct error *err);
+MUST_CHECK int store_source_by_id(struct store *store, int64_t id, struct arena *arena,
+                                  struct source *out, struct error *err);
+MUST_CHECK int store_notes(struct store *store, int64_t run_id, struct arena *arena,
+                           const struct note **out, size_t *n, struct error *err);
+
+/* ---- Series (series.c) ---- */
+
+MUST_CHECK int store_series(struct store *store, int64_t run_id, struct arena *arena,
+                            const struct series **out, size_t *n, struct error *err);
+/* All points of a series in file order, as columns. */
+struct point_columns {
+    size_t n;
+    const double *value;
+    const int64_t *step, *seq, *line;
+    const int32_t *segment;
+};
+MUST_CHECK int store_points(struct store *store, int64_t series_id, struct arena *arena,
+                            struct point_columns *out, struct error *err);
+
+/* ---- Events, settings, artefacts, datasets, outputs (events.c configs.c artefacts.c datasets.c
+ *      outputs.c). Each list is in order of source and place. ---- */
+
+MUST_CHECK int store_events(struct store *store, int64_t run_id, struct arena *arena,
+                            const struct event **out, size_t *n, struct error *err);
+MUST_CHECK int store_settings(struct store *store, int64_t run_id, struct arena *arena,
+                              const struct setting **out, size_t *n, struct error *err);
+MUST_CHECK int store_artefacts(struct store *store, int64_t run_id, struct arena *arena,
+                               const struct artefact **out, size_t *n, struct error *err);
+MUST_CHECK int store_tensors(struct store *store, int64_t artefact_id, struct arena *arena,
+                             const struct tensor **out, size_t *n, struct error *err);
+MUST_CHECK int store_datasets(struct store *store, int64_t run_id, struct arena *arena,
+                              const struct dataset **out, size_t *n, struct error *err);
+MUST_CHECK int store_samples(struct store *store, int64_t dataset_id, struct arena *arena,
+                             const struct sample **out, size_t *n, struct error *err);
+MUST_CHECK int store_generations(struct store *store, int64_t run_id, struct arena *arena,
+                                 const struct generation **out, size_t *n, struct error *err);
+
+/* ---- Results of checks (findings.c) ---- */
+
+/* Replaces the results of these checks for the run, in one transaction. */
+MUST_CHECK int store_results_put(struct store *store, int64_t run_id,
+                                 const struct check_result *results, size_t n,
+                                 uint64_t inputs_hash, struct error *err);
+/* In no particular order; *inputs_hash is 0 when there is none. */
+MUST_CHECK int store_results(struct store *store, int64_t run_id, struct arena *arena,
+                             const struct check_result **out, size_t *n, uint64_t *inputs_hash,
+                             struct error *err);
+
+/* ---- What the user wrote (triage.c); keyed by run.key, survives everything ---- */
+
+MUST_CHECK int store_tick_set(struct store *store, const char *run_key, const char *check_id,
+                              const char *state /* NULL: undo */, const char *reason,
+                              struct error *err);
+MUST_CHECK int store_ticks(struct store *store, const char *run_key, struct arena *arena,
+                           const struct tick **out, size_t *n, struct error *err);
+/* id 0 inserts and gives the new id; text "" deletes. */
+MUST_CHECK int store_remark_put(struct store *store, const char *run_key,
+                                const struct remark *remark, int64_t *id, struct error *err);
+MUST_CHECK int store_remarks(struct store *store, const char *run_key, struct arena *arena,
+                             const struct remark **out, size_t *n, struct error *err);
+MUST_CHECK int store_remarks_drop(struct store *store, const char *run_key, struct error *err);
+MUST_CHECK int store_user_finding_put(struct store *store, const char *run_key,
+                                      const struct user_finding *finding, int64_t *id,
+                                      struct error *err);
+MUST_CHECK int store_user_findings(struct store *store, const char *run_key, struct arena *arena,
+                                   const struct user_finding **out, size_t *n, struct error *err);
+MUST_CHECK int store_user_findings_exported(struct store *store, const char *run_key,
+                                            struct error *err);
+MUST_CHECK int store_answer_set(struct store *store, const char *run_key, const char *name,
+                                const char *value /* NULL: undo */, struct error *err);
+MUST_CHECK int store_answers(struct store *store, const char *run_key, struct arena *arena,
+                             const struct answer **out, size_t *n, struct error *err);
+
+#endif

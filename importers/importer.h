@@ -1,0 +1,75 @@
+/* What an importer is.
+ *
+ * An importer knows what one kind of file means. `probe` looks at a name, the first 64 KiB and the
+ * last 64 bytes and says how sure it is (0 … 100) without side effects; the highest wins. `run`
+ * reads the file and tells the sink what it says. A damaged file yields what is readable plus
+ * notes; it fails only for failures of ours (memory, database) or E_CANCELLED.
+ * Secrets (import_is_secret) are dropped here and never stored. */
+#ifndef IMPORTERS_IMPORTER_H
+#define IMPORTERS_IMPORTER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/model.h"
+#include "core/read/json.h"
+#include "core/store/sink.h"
+
+#define PEEK_HEAD_BYTES 65536
+#define PEEK_TAIL_BYTES 64
+
+struct peek {
+    const char *path;           /* whole */
+    const char *name;           /* last component */
+    const char *folder_name;    /* component before it */
+    struct str head, tail;
+    int64_t size;
+};
+
+struct import {
+    const char *path;
+    const struct run *run;
+    struct sink *sink;
+    struct arena *arena;                /* batch: the importer resets it as it likes */
+    const atomic_bool *cancel;          /* looked at every 256 rows; may be NULL */
+    void (*progress)(void *ctx, int64_t bytes_done);    /* may be NULL */
+    void *progress_ctx;
+    int64_t max_rows;                   /* 0: all */
+    /* Set by the importer for the import summary. */
+    int64_t n_rows;                     /* metric rows, dataset rows, events … */
+    const char *n_rows_are;             /* "metric rows" */
+    int64_t read_to;
+    enum source_state state;
+};
+
+struct importer {
+    const char *id;             /* file name without .c: "hf_trainer_state" */
+    const char *title;          /* "trainer_state.json of transformers" */
+    const char *hint;           /* which files to point it at */
+    unsigned supplies;          /* enum need bits it can supply, for UNKNOWN hints */
+    int version;                /* raise when the same file would be read differently */
+    const char *role;           /* default role of the source: "state" "log" "args" "config" … */
+    int (*probe)(const struct peek *peek);
+    int (*run)(struct import *import, struct error *err);
+};
+
+/* ---- Shared by importers (importers/importer.c) ---- */
+
+/* A setting with its canonical name looked up and secrets dropped. raw_name and value as text. */
+MUST_CHECK int import_setting(struct import *import, enum side side, const char *raw_name,
+                              const char *value, enum value_type type, int64_t line,
+                              struct error *err);
+/* All members of an object, nested ones joined by '.', lists whole. prefix may be "". */
+MUST_CHECK int import_settings_tree(struct import *import, enum side side, const char *prefix,
+                                    const struct json *object, struct error *err);
+/* A number of a metric row; looks up the canonical name. */
+MUST_CHECK int import_point(struct import *import, const char *raw_name,
+                            const struct point *point, struct error *err);
+bool import_is_secret(const char *key);
+bool import_is_cancelled(const struct import *import);
+/* Notes that are the same for many files. */
+MUST_CHECK int import_note_error(struct import *import, const struct error *why,
+                                 struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* IMPORTERS: the one list. The order decides ties of probe. */
+#ifndef IMPORTERS_REGISTRY_H
+#define IMPORTERS_REGISTRY_H
+
+#include "importers/importer.h"
+
+#define IMPORTERS(X)     \
+    X(hf_trainer_state)  \
+    X(hf_results)        \
+    X(hf_training_args)  \
+    X(llamafactory)      \
+    X(trainer_log)       \
+    X(deepspeed)         \
+    X(peft_adapter)      \
+    X(hf_model)          \
+    X(model_card)        \
+    X(tokenizer)         \
+    X(chat_template)     \
+    X(side_files)        \
+    X(generations)       \
+    X(dataset_rows)      \
+    X(metrics_table)     \
+    X(environment)       \
+    X(settings_file)     \
+    X(console_log)
+
+#define IMPORTER_DECLARE(name) extern const struct importer importer_##name;
+IMPORTERS(IMPORTER_DECLARE)
+#undef IMPORTER_DECLARE
+
+size_t importer_count(void);
+const struct importer *importer_at(size_t i);
+const struct importer *importer_by_id(const char *id);
+/* The surest importer for a file and its score; NULL when nobody wants it. `second` (may be NULL)
+ * gets the next one when it is as sure. */
+const struct importer *importer_probe(const struct peek *peek, int *score,
+                                      const struct importer **second);
+
+#endif

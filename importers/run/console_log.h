@@ -1,0 +1,29 @@
+/* The event kinds that console_log.c makes beside those of console_patterns.tsv.
+ *
+ * console_patterns.tsv has seven columns: name (ours, stable, what event.pattern holds and checks
+ * refer to), then the six of CHECKS.md Appendix B. An event's kind is the id or the word of the
+ * failure_id_or_event column without its condition: "flat-zero-trainable (when 1 = 0)" gives kind
+ * "flat-zero-trainable" and the check looks at capture 1; "(start marker)" gives "start-marker";
+ * "(info)" gives "info"; "(event)" gives "event"; an ambiguous "a|b" gives one event of each kind
+ * with the same line. Not stored as events: (benign), (prefix), (progress), (metric …).
+ *
+ *   kind               captures
+ *   exception          1 type ("ValueError"), 2 message, 3 rank ("" when none), 4 frames: function
+ *                      names of the traceback joined by ' ', 5 first line of the traceback.
+ *                      line = the exception line itself
+ *   last-line          the last non-empty line of the log
+ *   last-progress      the last state of the training bar: 1 done, 2 total
+ *   training-restart   the training bar (or a second start marker) begins again: 1 step before, 2 total
+ *   eval-row           a row with eval_* keys and no loss: step
+ *   log-summary        1 lines, 2 metric rows, 3 "training" when a training marker or a metric row
+ *                      was seen, else "", 4 ranks seen
+ *
+ * Per kind and pattern at most CONSOLE_MAX_EVENTS are stored (the first ones and the last); the
+ * number of all stands in the event "count": 1 kind, 2 pattern, 3 number, 4 first line, 5 last line. */
+#ifndef IMPORTERS_RUN_CONSOLE_LOG_H
+#define IMPORTERS_RUN_CONSOLE_LOG_H
+
+#define CONSOLE_MAX_EVENTS 200
+#define CONSOLE_LINE_BYTES ((size_t)1 << 20)
+
+#endif

@@ -1,0 +1,8 @@
+# The fixed environment of every test: sourced by the runners.
+unset LC_ALL LANGUAGE NO_COLOR COLORTERM PAGER EDITOR VISUAL HF_TOKEN WANDB_API_KEY
+export LC_ALL=C.UTF-8 TZ=UTC TERM=xterm-256color LINES= COLUMNS= SOURCE_DATE_EPOCH=1768435200
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+FLATLINE_TEST_HOME=$(mktemp -d)
+export FLATLINE_TEST_HOME HOME="$FLATLINE_TEST_HOME"
+export XDG_CACHE_HOME="$HOME/cache" XDG_STATE_HOME="$HOME/state" XDG_CONFIG_HOME="$HOME/config"
+export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1

@@ -1,0 +1,40 @@
+/* One table of sub-commands and options: --help, completions and the man page come from it. */
+#ifndef TUI_OPTIONS_H
+#define TUI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/error.h"
+#include "core/base/str.h"
+#include "core/model.h"
+
+struct options;
+
+struct command {
+    const char *name;           /* NULL: the UI */
+    const char *arguments;      /* "PATH…" */
+    const char *help;
+    int (*run)(const struct options *options);   /* exit status */
+};
+
+struct options {
+    const struct command *command;
+    const char *const *paths;   /* positional arguments */
+    size_t n_paths;
+    const struct answer *answers;   /* --set NAME=VALUE */
+    size_t n_answers;
+    const char *format;         /* text md json tsv; NULL: default */
+    const char *only, *output, *db, *at, *series, *size, *theme, *script, *record, *log, *check;
+    bool fail_on_warn, no_cache, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
+        dismiss;
+    int color;                  /* -1 never, 0 auto, 1 always */
+};
+
+/* Parses argv. Returns 0 go on, else 1 + exit status after --help, --version (printed to stdout)
+ * or bad usage (one line to stderr that names the option, status 2). Memory lives until exit. */
+int options_parse(int argc, char **argv, struct options *out);
+void options_help(struct buf *out, const struct command *command /* NULL: all */);
+const struct command *options_commands(void);   /* ends with name "" */
+
+#endif

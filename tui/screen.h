@@ -1,0 +1,51 @@
+/* The backend of the UI: where events come from and where the canvas goes. Two of them: curses
+ * (screen_curses.c) and a key script (screen_script.c). */
+#ifndef TUI_SCREEN_H
+#define TUI_SCREEN_H
+
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "views/canvas.h"
+
+enum screen_event_kind {
+    EVENT_NONE,
+    EVENT_KEY,          /* key: a code of tui/keys.h */
+    EVENT_PASTE,        /* text */
+    EVENT_RESIZE,       /* rows, columns */
+    EVENT_JOB,          /* the worker's pipe is readable */
+    EVENT_SIGNAL,       /* signal number: leave cleanly, then die by it */
+    EVENT_COMMAND,      /* text: a `:` command of a script */
+    EVENT_SCREENSHOT,   /* text: name, or name+attrs */
+    EVENT_END           /* the script is over */
+};
+
+struct screen_event {
+    enum screen_event_kind kind;
+    int key;
+    int rows, columns, signal;
+    struct str text;            /* borrowed until the next event */
+};
+
+struct screen {
+    int rows, columns;
+    bool ascii;                 /* the terminal or the user wants ASCII */
+    int (*next_event)(struct screen *screen, int job_fd, struct screen_event *event,
+                      struct error *err);       /* blocks; no timer */
+    void (*present)(struct screen *screen, const struct canvas *canvas);
+    void (*redraw_all)(struct screen *screen);  /* Ctrl-L */
+    void (*suspend)(struct screen *screen);     /* before an editor or pager runs */
+    void (*resume)(struct screen *screen);
+    void (*close)(struct screen *screen);
+    void *state;
+};
+
+struct theme;
+
+MUST_CHECK int screen_curses_open(struct screen **out, const struct theme *theme, bool ascii,
+                                  struct error *err);
+/* Keys from a script file ("-": stdin); screenshots go to `folder` or to stdout. */
+MUST_CHECK int screen_script_open(struct screen **out, const char *script, const char *folder,
+                                  bool ascii, struct error *err);
+
+#endif

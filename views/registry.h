@@ -1,0 +1,30 @@
+/* VIEWS: the one list of panes. */
+#ifndef VIEWS_REGISTRY_H
+#define VIEWS_REGISTRY_H
+
+#include "views/view.h"
+
+#define VIEWS(X) \
+    X(triage)    \
+    X(evidence)  \
+    X(curves)    \
+    X(log)       \
+    X(memory)    \
+    X(settings)  \
+    X(findings)  \
+    X(runs)      \
+    X(import)    \
+    X(help)
+
+#define VIEW_DECLARE(name) extern const struct view_ops view_##name;
+VIEWS(VIEW_DECLARE)
+#undef VIEW_DECLARE
+
+size_t view_count(void);
+const struct view_ops *view_at(size_t i);
+const struct view_ops *view_by_id(const char *id);
+
+/* The help pane shows these beside its own: set once by the frame. */
+void view_help_set_frame_actions(const struct action *actions);
+
+#endif
