@@ -53,6 +53,25 @@ MUST_CHECK int run_facts_open(struct run_facts **out, struct store *store, int64
                               struct error *err);
 void run_facts_close(struct run_facts *facts);
 
+/* A run without a store, for tests and tools. The lists in `lists`, the curves and the lengths are
+ * borrowed and must outlive the facts; nothing is decided anew: kind, outcome, last_step … stay as
+ * given. Every question below is answered as for an imported run; facts_tensors finds the set of
+ * the artefact's id. */
+struct facts_tensor_set {
+    int64_t artefact_id;
+    const struct tensor *tensors;
+    size_t n;
+};
+struct facts_memory {
+    struct run_facts lists;                 /* its cache is ignored */
+    const struct curve *curves;             size_t n_curves;
+    const struct facts_tensor_set *tensors; size_t n_tensor_sets;
+    const struct sample *lengths;           size_t n_lengths;
+    const struct dataset *lengths_of;       /* the dataset of the lengths, or NULL */
+};
+MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
+                                     struct error *err);
+
 /* ---- Settings ---- */
 
 /* The most trusted statement of a canonical name on a side, or NULL: not stated. */
