@@ -1,0 +1,338 @@
+/* A run built by hand. Lists grow by malloc and are handed to run_facts_from_memory. */
+#include "tests/harness/fake_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CURVES = 64, MAX_OF_A_KIND = 512 };
+
+struct fake_run {
+    struct arena *arena;
+    struct facts_memory memory;
+    struct run_facts *facts;                /* NULL until fake_facts */
+
+    struct source sources[16];
+    struct note notes[16];
+    struct setting settings[MAX_OF_A_KIND];
+    struct series series[MAX_CURVES];
+    struct curve curves[MAX_CURVES];
+    struct event events[MAX_OF_A_KIND];
+    struct artefact artefacts[64];
+    struct facts_tensor_set tensors[64];
+    struct dataset datasets[16];
+    struct generation generations[MAX_OF_A_KIND];
+    struct answer answers[16];
+    struct sample *lengths;
+};
+
+static void need_room(size_t n, size_t capacity)
+{
+    if (n >= capacity)
+        BUG("a fake run holds at most %zu of these", capacity);
+}
+
+static const char *keep(struct fake_run *run, const char *text)
+{
+    return arena_strdup(run->arena, text);
+}
+
+struct fake_run *fake_run_new(enum run_kind kind)
+{
+    struct fake_run *run = calloc(1, sizeof *run);
+
+    if (!run)
+        BUG("no memory for a fake run");
+    run->arena = arena_open(256u << 20);
+    if (!run->arena)
+        BUG("no memory for a fake run");
+    struct run_facts *facts = &run->memory.lists;
+    facts->run = (struct run){.id = 1, .key = "fake", .folder = "/fake/run", .name = "fake",
+                              .project = "/fake", .kind = kind, .started_at = NONE,
+                              .ended_at = NONE};
+    facts->last_step = NONE;
+    facts->max_steps = NONE;
+    facts->last_epoch = NAN;
+    facts->planned_epochs = NAN;
+    facts->outcome_reason = "";
+    fake_source(run, "/fake/run/train.log", "console-log");
+    facts->has_training_log = true;
+    return run;
+}
+
+void fake_run_free(struct fake_run *run)
+{
+    if (!run)
+        return;
+    run_facts_close(run->facts);
+    arena_close(run->arena);
+    free(run->lengths);
+    free(run);
+}
+
+struct arena *fake_arena(struct fake_run *run)
+{
+    return run->arena;
+}
+
+struct run_facts *fake_decided(struct fake_run *run)
+{
+    return &run->memory.lists;
+}
+
+int64_t fake_source(struct fake_run *run, const char *path, const char *importer)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_sources, sizeof run->sources / sizeof *run->sources);
+    int64_t id = (int64_t)facts->n_sources + 1;
+    run->sources[facts->n_sources++] = (struct source){
+        .id = id, .path = keep(run, path), .importer = keep(run, importer),
+        .importer_version = 1, .state = SOURCE_WHOLE};
+    return id;
+}
+
+void fake_curve_at(struct fake_run *run, const char *name, const int64_t *step, const double *y,
+                   size_t n)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(run->memory.n_curves, MAX_CURVES);
+    double *value = arena_array(run->arena, n + 1, sizeof *value);
+    int64_t *at = arena_array(run->arena, n + 1, sizeof *at);
+    int64_t *seq = arena_array(run->arena, n + 1, sizeof *seq);
+    int64_t *line = arena_array(run->arena, n + 1, sizeof *line);
+    int32_t *segment = arena_array(run->arena, n + 1, sizeof *segment);
+    if (!value || !at || !seq || !line || !segment)
+        BUG("no memory for a fake curve");
+    int32_t current = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && step[i] < step[i - 1])
+            current++;
+        value[i] = y[i];
+        at[i] = step[i];
+        seq[i] = step[i] + (int64_t)current * 1000000;
+        line[i] = seq[i] + 1;
+        segment[i] = current;
+        if (step[i] > facts->last_step)
+            facts->last_step = step[i];
+    }
+    size_t k = run->memory.n_curves++;
+    run->curves[k] = (struct curve){.name = keep(run, name), .source_id = FAKE_LOG, .n = n,
+                                    .value = value, .step = at, .seq = seq, .line = line,
+                                    .segment = segment, .n_segments = current + 1};
+    run->series[facts->n_series++] = (struct series){
+        .id = (int64_t)k + 1, .source_id = FAKE_LOG, .name = run->curves[k].name,
+        .raw_name = run->curves[k].name, .n_points = (int64_t)n};
+}
+
+void fake_curve(struct fake_run *run, const char *name, const double *y, size_t n)
+{
+    int64_t *step = arena_array(run->arena, n + 1, sizeof *step);
+
+    if (!step)
+        BUG("no memory for a fake curve");
+    for (size_t i = 0; i < n; i++)
+        step[i] = (int64_t)i + 1;
+    fake_curve_at(run, name, step, y, n);
+}
+
+void fake_line(struct fake_run *run, const char *name, double first, double last, size_t n)
+{
+    double *y = arena_array(run->arena, n + 1, sizeof *y);
+
+    if (!y)
+        BUG("no memory for a fake curve");
+    for (size_t i = 0; i < n; i++)
+        y[i] = n > 1 ? first + (last - first) * (double)i / (double)(n - 1) : first;
+    fake_curve(run, name, y, n);
+}
+
+void fake_level(struct fake_run *run, const char *name, double value, size_t n)
+{
+    fake_line(run, name, value, value, n);
+}
+
+static enum value_type type_of(const char *value)
+{
+    if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+        return VALUE_BOOL;
+    if (strcmp(value, "null") == 0)
+        return VALUE_NULL;
+    if (value[0] == '[')
+        return VALUE_LIST;
+    if (value[0] == '{')
+        return VALUE_OBJECT;
+    char *end = NULL;
+    (void)strtod(value, &end);
+    if (end == value || *end != '\0')
+        return VALUE_TEXT;
+    return strpbrk(value, ".eEnN") ? VALUE_FLOAT : VALUE_INT;
+}
+
+void fake_setting_on(struct fake_run *run, enum side side, const char *name, const char *value)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_settings, MAX_OF_A_KIND);
+    run->settings[facts->n_settings] = (struct setting){
+        .source_id = FAKE_LOG, .side = side, .raw_name = keep(run, name),
+        .name = keep(run, name), .value = keep(run, value), .type = type_of(value),
+        .line = (int64_t)facts->n_settings + 1};
+    facts->n_settings++;
+}
+
+void fake_setting(struct fake_run *run, const char *name, const char *value)
+{
+    fake_setting_on(run, SIDE_TRAIN, name, value);
+}
+
+void fake_answer(struct fake_run *run, const char *name, const char *value)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_answers, sizeof run->answers / sizeof *run->answers);
+    run->answers[facts->n_answers++] =
+        (struct answer){.name = keep(run, name), .value = keep(run, value)};
+}
+
+struct event *fake_event(struct fake_run *run, const char *kind, const char *pattern,
+                         int64_t step, const char *text)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_events, MAX_OF_A_KIND);
+    int64_t k = (int64_t)facts->n_events++;
+    run->events[k] = (struct event){.id = k + 1, .source_id = FAKE_LOG, .seq = k,
+                                    .kind = keep(run, kind), .pattern = keep(run, pattern),
+                                    .step = step, .line = 1000 + k, .byte = 80 * k,
+                                    .text = keep(run, text)};
+    return &run->events[k];
+}
+
+void fake_capture(struct fake_run *run, int group, const char *text)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    if (facts->n_events == 0 || group < 1 || group > EVENT_MAX_CAPTURES)
+        BUG("no event for capture %d", group);
+    struct event *event = &run->events[facts->n_events - 1];
+    for (int i = event->n_captures; i < group; i++)
+        event->captures[i] = "";
+    if (event->n_captures < group)
+        event->n_captures = group;
+    event->captures[group - 1] = keep(run, text);
+}
+
+void fake_artefact(struct fake_run *run, const char *kind, const char *path, int64_t step)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_artefacts, sizeof run->artefacts / sizeof *run->artefacts);
+    run->artefacts[facts->n_artefacts] = (struct artefact){
+        .id = (int64_t)facts->n_artefacts + 1, .source_id = FAKE_LOG, .kind = keep(run, kind),
+        .path = keep(run, path), .size = NONE, .step = step};
+    facts->n_artefacts++;
+}
+
+void fake_tensors(struct fake_run *run, const struct tensor *tensors, size_t n)
+{
+    need_room(run->memory.n_tensor_sets, sizeof run->tensors / sizeof *run->tensors);
+    struct tensor *copy = arena_array(run->arena, n + 1, sizeof *copy);
+    if (!copy)
+        BUG("no memory for fake tensors");
+    memcpy(copy, tensors, n * sizeof *copy);
+    run->tensors[run->memory.n_tensor_sets++] = (struct facts_tensor_set){
+        .artefact_id = (int64_t)run->memory.lists.n_artefacts, .tensors = copy, .n = n};
+}
+
+void fake_dataset(struct fake_run *run, const char *split, const char *form, int64_t n_rows)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_datasets, sizeof run->datasets / sizeof *run->datasets);
+    run->datasets[facts->n_datasets] = (struct dataset){
+        .id = (int64_t)facts->n_datasets + 1, .source_id = FAKE_LOG, .name = keep(run, split),
+        .split = keep(run, split), .form = keep(run, form), .columns = "", .n_rows = n_rows};
+    facts->n_datasets++;
+}
+
+void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n)
+{
+    free(run->lengths);
+    run->lengths = calloc(n + 1, sizeof *run->lengths);
+    if (!run->lengths)
+        BUG("no memory for fake lengths");
+    for (size_t i = 0; i < n; i++)
+        run->lengths[i] = (struct sample){.at = (int64_t)i, .n_tokens = tokens[i],
+                                          .n_prompt_tokens = -1, .n_trained = -1};
+    run->memory.lengths = run->lengths;
+    run->memory.n_lengths = n;
+    fake_dataset(run, "train", "lengths", (int64_t)n);
+    run->memory.lengths_of = &run->datasets[run->memory.lists.n_datasets - 1];
+}
+
+void fake_generation(struct fake_run *run, const struct generation *generation)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_generations, MAX_OF_A_KIND);
+    struct generation *copy = &run->generations[facts->n_generations++];
+    *copy = *generation;
+    copy->model = keep(run, generation->model ? generation->model : "");
+    copy->finish_reason = keep(run, generation->finish_reason);
+}
+
+void fake_note(struct fake_run *run, enum note_severity severity, const char *message)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_notes, sizeof run->notes / sizeof *run->notes);
+    run->notes[facts->n_notes++] = (struct note){
+        .source_id = FAKE_LOG, .path = "/fake/run/train.log", .severity = severity,
+        .line = NONE, .byte = NONE, .message = keep(run, message)};
+}
+
+const struct run_facts *fake_facts(struct fake_run *run)
+{
+    if (run->facts)
+        return run->facts;
+    struct run_facts *lists = &run->memory.lists;
+    lists->sources = run->sources;
+    lists->notes = run->notes;
+    lists->settings = run->settings;
+    lists->series = run->series;
+    lists->events = run->events;
+    lists->artefacts = run->artefacts;
+    lists->datasets = run->datasets;
+    lists->generations = run->generations;
+    lists->answers = run->answers;
+    run->memory.curves = run->curves;
+    run->memory.tensors = run->tensors;
+    struct error err = {0};
+    if (run_facts_from_memory(&run->facts, &run->memory, &err) != OK)
+        BUG("facts of a fake run: %s", err.message);
+    return run->facts;
+}
+
+void fake_check_among(struct fake_run *run, struct fake_run *const *others, size_t n_others,
+                      const struct check *check, struct check_result *out)
+{
+    const struct run_facts **facts = arena_array(run->arena, n_others + 1, sizeof *facts);
+
+    if (!facts)
+        BUG("no memory for the facts of %zu other runs", n_others);
+    for (size_t i = 0; i < n_others; i++)
+        facts[i] = fake_facts(others[i]);
+    struct check_ctx ctx = {.facts = fake_facts(run), .others = facts, .n_others = n_others,
+                            .arena = run->arena};
+    struct error err = {0};
+    if (check_run_one(check, &ctx, out, &err) != OK)
+        BUG("%s: %s", check->id, err.message);
+}
+
+void fake_check(struct fake_run *run, const struct check *check, struct check_result *out)
+{
+    fake_check_among(run, NULL, 0, check, out);
+}
