@@ -95,7 +95,9 @@ $(B)/$(1)/libflatline.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o) $(GEN_SRC:%.c=$(B)/$(1)/%.
 	@rm -f $$@; ar rcs $$@ $$^
 $(B)/$(1)/flatline: $(TUI_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflatline.a
 	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
-$(B)/$(1)/tests/unit/%: $(B)/$(1)/tests/unit/%.o $(HARNESS:%.c=$(B)/$(1)/%.o) $(filter-out $(B)/$(1)/tui/main.o,$(TUI_SRC:%.c=$(B)/$(1)/%.o)) $(B)/$(1)/libflatline.a
+$(B)/$(1)/libharness.a: $(HARNESS:%.c=$(B)/$(1)/%.o)
+	@rm -f $$@; ar rcs $$@ $$^
+$(B)/$(1)/tests/unit/%: $(B)/$(1)/tests/unit/%.o $(filter-out $(B)/$(1)/tui/main.o,$(TUI_SRC:%.c=$(B)/$(1)/%.o)) $(B)/$(1)/libharness.a $(B)/$(1)/libflatline.a
 	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(TEST_LIBS) $$(LIB_LIBS)
 $(B)/$(1)/tests/bench/%: $(B)/$(1)/tests/bench/%.o $(B)/$(1)/libflatline.a
 	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
