@@ -12,7 +12,7 @@
 struct options;
 
 struct command {
-    const char *name;           /* NULL: the UI */
+    const char *name;           /* "": the UI */
     const char *arguments;      /* "PATH…" */
     const char *help;
     int (*run)(const struct options *options);   /* exit status */
@@ -26,7 +26,8 @@ struct options {
     size_t n_answers;
     const char *format;         /* text md json tsv; NULL: default */
     const char *only, *output, *db, *at, *series, *size, *theme, *script, *record, *log, *check;
-    bool fail_on_warn, no_cache, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
+    const char *fail_on, *gpu;
+    bool no_cache, redact, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
         dismiss;
     int color;                  /* -1 never, 0 auto, 1 always */
 };
@@ -35,6 +36,8 @@ struct options {
  * or bad usage (one line to stderr that names the option, status 2). Memory lives until exit. */
 int options_parse(int argc, char **argv, struct options *out);
 void options_help(struct buf *out, const struct command *command /* NULL: all */);
-const struct command *options_commands(void);   /* ends with name "" */
+const struct command *options_commands(void);   /* the first is the UI; ends with name NULL */
+/* A completion script for bash, zsh or fish; nothing for another shell. */
+void options_completions(struct buf *out, const char *shell);
 
 #endif

@@ -1,0 +1,48 @@
+/* Every sub-command of CLI.md that works without a terminal: each takes the parsed options, prints
+ * to stdout, complains on stderr, and returns the exit status (0 nothing wrong found, 1 findings,
+ * 2 cannot tell or bad use). */
+#ifndef TUI_CLI_H
+#define TUI_CLI_H
+
+#include "core/store/store.h"
+#include "importers/folder.h"
+#include "tui/options.h"
+
+int cli_check(const struct options *options);
+int cli_report(const struct options *options);
+int cli_import(const struct options *options);
+int cli_runs(const struct options *options);
+int cli_forget(const struct options *options);
+int cli_remark(const struct options *options);
+int cli_curves(const struct options *options);
+int cli_memory(const struct options *options);
+int cli_make(const struct options *options);
+int cli_completions(const struct options *options);
+
+/* ---- Shared by the commands and by the UI (cli_session.c) ---- */
+
+/* What a command works on: an open store and the runs found under its paths, imported and checked. */
+struct session {
+    struct store *store;
+    struct arena *arena;
+    struct plan plan;
+    int64_t *run_ids;           /* of plan.runs, in order */
+    size_t n_runs;
+    struct error err;           /* of the call that failed */
+};
+
+/* Opens the store as the options say. Complains on stderr by itself. False: exit status 2. */
+bool session_open(struct session *session, const struct options *options);
+/* Plans and imports the paths, saves --set answers, runs the checks. hooks may be NULL. */
+bool session_import(struct session *session, const struct options *options,
+                    const struct import_hooks *hooks);
+void session_close(struct session *session);
+/* A run named by path, name or key; imports a path first. False after complaining. */
+bool session_find_run(struct session *session, const struct options *options, const char *what,
+                      struct run *run);
+/* "flatline: PATH:LINE: message" on stderr. */
+void cli_complain(const struct error *err);
+/* Writes all of a text to a file or, for "-", to stdout; refuses an existing file without force. */
+bool cli_write(const char *path, struct str text, bool force);
+
+#endif

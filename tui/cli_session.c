@@ -1,0 +1,202 @@
+/* What the commands share: opening the store, importing, checking, complaining. Knows no output
+ * form; that is cli.c and core/exports. */
+#include "tui/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/checks/runner.h"
+
+void cli_complain(const struct error *err)
+{
+    char text[sizeof err->path + sizeof err->message + 64];
+
+    error_format(err, text, sizeof text);
+    fprintf(stderr, "flatline: %s\n", text);
+}
+
+static bool complain_memory(void)
+{
+    fprintf(stderr, "flatline: out of memory\n");
+    return false;
+}
+
+bool session_open(struct session *session, const struct options *options)
+{
+    struct store_options how = {.cache_path = options->db, .in_memory = options->no_cache};
+
+    *session = (struct session){0};
+    if (options->log && log_open(options->log, &session->err) != OK) {
+        cli_complain(&session->err);
+        return false;
+    }
+    session->arena = arena_open(ARENA_VIEW_BYTES);
+    if (!session->arena)
+        return complain_memory();
+    if (store_open(&session->store, &how, &session->err) != OK) {
+        cli_complain(&session->err);
+        session_close(session);
+        return false;
+    }
+    for (const char *const *notice = store_notices(session->store); *notice; notice++)
+        fprintf(stderr, "flatline: %s\n", *notice);
+    return true;
+}
+
+void session_close(struct session *session)
+{
+    store_close(session->store);
+    arena_close(session->arena);
+    free(session->run_ids);
+    *session = (struct session){0};
+}
+
+/* --set NAME=VALUE and --gpu belong to every run of the call and are kept with it. The forms with
+ * a path (split:, role:, importer:) were used by the plan and are kept too. */
+static int save_answers(struct session *session, const struct options *options, const char *key)
+{
+    for (size_t i = 0; i < options->n_answers; i++) {
+        const struct answer *answer = &options->answers[i];
+        int rc = store_answer_set(session->store, key, answer->name,
+                                  answer->value[0] ? answer->value : NULL, &session->err);
+
+        if (rc != OK)
+            return rc;
+    }
+    if (options->gpu)
+        return store_answer_set(session->store, key, "gpu", options->gpu, &session->err);
+    return OK;
+}
+
+static int import_all(struct session *session, const struct options *options,
+                      const struct import_hooks *hooks)
+{
+    const struct plan_options how = {options->answers, options->n_answers};
+    struct sink *sink = NULL;
+    int rc = plan_make(options->paths, options->n_paths, &how, session->arena, &session->plan,
+                       &session->err);
+
+    if (rc == OK)
+        rc = sink_open_store(&sink, session->store, &session->err);
+    if (rc == OK)
+        rc = plan_import(&session->plan, sink, false, hooks, &session->err);
+    sink_close(sink);
+    return rc;
+}
+
+static int find_and_check(struct session *session, const struct options *options)
+{
+    size_t n = session->plan.n_runs;
+
+    session->run_ids = calloc(n + 1, sizeof *session->run_ids);
+    if (!session->run_ids)
+        return error_set(&session->err, E_NOMEM, "%zu runs", n);
+    for (size_t i = 0; i < n; i++) {
+        const char *key = session->plan.runs[i].run.key;
+        struct run run;
+        int rc = save_answers(session, options, key);
+
+        if (rc == OK)
+            rc = store_run_find(session->store, key, session->arena, &run, &session->err);
+        if (rc == E_NOTFOUND)       /* none of its files could be read: the plan lists them */
+            continue;
+        if (rc != OK)
+            return rc;
+        session->run_ids[session->n_runs++] = run.id;
+    }
+    /* after all runs are in, since some checks look at the project's other runs */
+    for (size_t i = 0; i < session->n_runs; i++) {
+        int rc = checks_run(session->store, session->run_ids[i], options->only, &session->err);
+
+        if (rc != OK)
+            return rc;
+    }
+    return OK;
+}
+
+bool session_import(struct session *session, const struct options *options,
+                    const struct import_hooks *hooks)
+{
+    static const struct import_hooks none;
+    int rc = import_all(session, options, hooks ? hooks : &none);
+
+    if (rc == OK)
+        rc = find_and_check(session, options);
+    if (rc == OK && arena_failed(session->arena))
+        rc = error_set(&session->err, E_LIMIT, "more files than fit into %u MiB of plan",
+                       ARENA_VIEW_BYTES >> 20);
+    if (rc != OK)
+        cli_complain(&session->err);
+    return rc == OK;
+}
+
+bool session_find_run(struct session *session, const struct options *options, const char *what,
+                      struct run *run)
+{
+    int rc;
+
+    if (access(what, F_OK) == 0) {
+        struct options one = *options;
+
+        one.paths = &what;
+        one.n_paths = 1;
+        if (!session_import(session, &one, NULL))
+            return false;
+        if (session->n_runs == 1) {
+            rc = store_run_by_id(session->store, session->run_ids[0], session->arena, run,
+                                 &session->err);
+            if (rc != OK)
+                cli_complain(&session->err);
+            return rc == OK;
+        }
+        fprintf(stderr, "flatline: %s: %zu runs found, expected one%s\n", what, session->n_runs,
+                session->n_runs ? "; name one as flatline runs lists it" : "");
+        return false;
+    }
+    rc = store_run_find(session->store, what, session->arena, run, &session->err);
+    if (rc == E_NOTFOUND)
+        fprintf(stderr, "flatline: %s: no such path, and no run of that name or key; see "
+                        "flatline runs\n", what);
+    else if (rc != OK)
+        cli_complain(&session->err);
+    return rc == OK;
+}
+
+static bool write_all(int fd, struct str text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.p, text.n);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text = str_skip(text, (size_t)n);
+    }
+    return true;
+}
+
+bool cli_write(const char *path, struct str text, bool force)
+{
+    bool is_stdout = strcmp(path, "-") == 0;
+    int fd = is_stdout ? STDOUT_FILENO
+                       : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+    bool good;
+
+    if (fd < 0 && errno == EEXIST) {
+        fprintf(stderr, "flatline: %s: exists already; --force overwrites it\n", path);
+        return false;
+    }
+    good = fd >= 0 && write_all(fd, text);
+    if (!is_stdout && fd >= 0 && close(fd) != 0)
+        good = false;
+    if (!good)
+        fprintf(stderr, "flatline: %s: write: %s\n", is_stdout ? "standard output" : path,
+                strerror(errno));
+    return good;
+}

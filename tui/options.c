@@ -1,0 +1,342 @@
+/* One table of sub-commands and options. See options.h. Parses argv and prints help and
+ * completions from the table; runs nothing. */
+#include "tui/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/git/repository.h"
+#include "tui/app.h"
+#include "tui/cli.h"
+
+static const struct command COMMANDS[] = {
+    {"", "[PATH…]", "open the UI on the runs found under the paths (default: this folder)", app_run},
+    {"check", "PATH…", "import, run the checklist, print it", cli_check},
+    {"report", "PATH…", "findings, evidence and remarks as Markdown", cli_report},
+    {"import", "PATH…", "import into the cache and print what was read and what was ignored",
+     cli_import},
+    {"runs", "", "list the runs that the cache holds", cli_runs},
+    {"forget", "RUN", "drop a run from the cache (remarks stay)", cli_forget},
+    {"remark", "RUN TEXT", "write a remark about a run or a check", cli_remark},
+    {"curves", "PATH", "curves as text", cli_curves},
+    {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory},
+    {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make},
+    {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions},
+    {NULL, NULL, NULL, NULL},
+};
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_SET, OPTION_COLOR, OPTION_HELP, OPTION_VERSION };
+
+struct option_row {
+    const char *name;
+    char letter;                /* 0: none */
+    enum option_kind kind;
+    const char *argument;       /* name of the value */
+    size_t field;               /* offset in struct options */
+    const char *commands;       /* blank-separated; "" every command, "ui" the UI */
+    const char *help;
+};
+
+#define FIELD(member) offsetof(struct options, member)
+
+static const struct option_row OPTIONS[] = {
+    {"format", 0, OPTION_TEXT, "FORM", FIELD(format), "check runs", "text, md, json or tsv"},
+    {"only", 0, OPTION_TEXT, "IDS", FIELD(only), "check report", "only these checks (a,b,c)"},
+    {"fail-on", 0, OPTION_TEXT, "LEVEL", FIELD(fail_on), "check",
+     "exit 1 at fail (default) or already at warn"},
+    {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), "report make",
+     "write there; - is standard output"},
+    {"unicode", 0, OPTION_FLAG, NULL, FIELD(unicode), "report curves", "charts in braille"},
+    {"redact", 0, OPTION_FLAG, NULL, FIELD(redact), "report check", "mask secrets (the default)"},
+    {"no-redact", 0, OPTION_FLAG, NULL, FIELD(no_redact), "report check", "do not mask secrets"},
+    {"anonymous", 0, OPTION_FLAG, NULL, FIELD(anonymous), "report check",
+     "mask folders, users and hosts too"},
+    {"series", 0, OPTION_TEXT, "NAMES", FIELD(series), "curves", "loss,grad_norm,…"},
+    {"size", 0, OPTION_TEXT, "CxR", FIELD(size), "curves ui", "columns x rows, for example 80x24"},
+    {"gpu", 0, OPTION_TEXT, "SIZE", FIELD(gpu), "memory check", "GPU memory, for example 24G"},
+    {"check", 0, OPTION_TEXT, "ID", FIELD(check), "remark", "the remark is about this check"},
+    {"dismiss", 0, OPTION_FLAG, NULL, FIELD(dismiss), "remark",
+     "the check is not a problem here; TEXT is the reason"},
+    {"remarks", 0, OPTION_FLAG, NULL, FIELD(remarks), "forget", "drop the remarks too"},
+    {"force", 0, OPTION_FLAG, NULL, FIELD(force), "make report", "overwrite existing files"},
+    {"at", 0, OPTION_TEXT, "PLACE", FIELD(at), "ui", "open at stage=3,check=ID,step=N,row=N"},
+    {"set", 0, OPTION_SET, "NAME=VALUE", 0, "",
+     "say what the files do not: kind=dpo, goal=shorter, gpu=24G, split:PATH=test …"},
+    {"db", 0, OPTION_TEXT, "FILE", FIELD(db), "", "use that cache"},
+    {"no-cache", 0, OPTION_FLAG, NULL, FIELD(no_cache), "", "keep the cache in memory"},
+    {"color", 0, OPTION_COLOR, "WHEN", 0, "", "auto, always or never"},
+    {"ascii", 0, OPTION_FLAG, NULL, FIELD(ascii), "", "ASCII only"},
+    {"theme", 0, OPTION_TEXT, "NAME", FIELD(theme), "ui", "default, light, mono, colourblind"},
+    {"no-follow", 0, OPTION_FLAG, NULL, FIELD(no_follow), "ui", "do not look for new rows"},
+    {"script", 0, OPTION_TEXT, "FILE", FIELD(script), "ui", "replay keys from a file"},
+    {"record", 0, OPTION_TEXT, "FILE", FIELD(record), "ui", "write the keys to a file"},
+    {"log", 0, OPTION_TEXT, "FILE", FIELD(log), "", "debug lines"},
+    {"help", 'h', OPTION_HELP, NULL, 0, "", "this text"},
+    {"version", 0, OPTION_VERSION, NULL, 0, "", "versions of the program and its libraries"},
+};
+
+#define N_OPTIONS (sizeof OPTIONS / sizeof OPTIONS[0])
+
+const struct command *options_commands(void)
+{
+    return COMMANDS;
+}
+
+static bool word_in(const char *words, const char *word)
+{
+    struct str rest = str_of(words), part;
+
+    while (str_split(&rest, ' ', &part))
+        if (str_is(part, word))
+            return true;
+    return false;
+}
+
+static bool option_is_for(const struct option_row *row, const struct command *command)
+{
+    return !row->commands[0] || word_in(row->commands, command->name[0] ? command->name : "ui");
+}
+
+static void help_options(struct buf *out, const struct command *command)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const struct option_row *row = &OPTIONS[i];
+        char left[64];
+
+        if (command && !option_is_for(row, command))
+            continue;
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", row->letter ? "-" : "  ",
+                 row->letter ? row->letter : ' ', row->letter ? ", " : " ", row->name,
+                 row->argument ? " " : "", row->argument ? row->argument : "");
+        buf_printf(out, "  %-26s %s\n", left, row->help);
+    }
+}
+
+void options_help(struct buf *out, const struct command *command)
+{
+    if (command && command->name[0]) {
+        buf_printf(out, "flatline %s %s\n  %s\n\nOptions\n", command->name, command->arguments,
+                   command->help);
+        help_options(out, command);
+        return;
+    }
+    buf_puts(out, "flatline: why did this fine-tuning run go wrong?\n\nUsage\n");
+    for (const struct command *c = COMMANDS; c->name; c++) {
+        char left[40];
+
+        snprintf(left, sizeof left, "flatline %s%s%s", c->name, c->name[0] ? " " : "",
+                 c->arguments);
+        /* %-*s counts bytes; the dots of "…" are three of them */
+        buf_printf(out, "  %-*s %s\n", strstr(left, "…") ? 30 : 28, left, c->help);
+    }
+    buf_puts(out, "\nOptions\n");
+    help_options(out, NULL);
+    buf_puts(out, "\nExit status: 0 nothing wrong found, 1 findings, 2 cannot tell or bad use.\n");
+}
+
+static int say_version(void)
+{
+    char git[16];
+
+    repository_library_version(git);
+    printf("flatline %s\n", FLATLINE_VERSION);
+    printf("libgit2 %s\n", git);
+    return fflush(stdout) == 0 ? 0 : 2;
+}
+
+/* 1 + the exit status of bad use. */
+static int usage(const char *word, const char *problem)
+{
+    fprintf(stderr, "flatline: %s: %s; see flatline --help\n", word, problem);
+    return 1 + 2;
+}
+
+static const struct option_row *option_find(const char *name, size_t n)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++)
+        if (strlen(OPTIONS[i].name) == n && memcmp(OPTIONS[i].name, name, n) == 0)
+            return &OPTIONS[i];
+    return NULL;
+}
+
+static int set_answer(struct options *out, const char *text)
+{
+    /* a path may stand before the value, so the last '=' splits split:, role: and importer: */
+    const char *equals = strchr(text, ':') ? strrchr(text, '=') : strchr(text, '=');
+    struct answer *answers;
+    char *name;
+
+    if (!equals || equals == text)
+        return usage(text, "expected NAME=VALUE");
+    answers = realloc((void *)(uintptr_t)out->answers, (out->n_answers + 1) * sizeof *answers);
+    name = strndup(text, (size_t)(equals - text));
+    if (!answers || !name) {
+        free(name);
+        fprintf(stderr, "flatline: out of memory\n");
+        return 1 + 2;
+    }
+    answers[out->n_answers].name = name;
+    answers[out->n_answers].value = equals + 1;
+    out->answers = answers;
+    out->n_answers++;
+    return 0;
+}
+
+static int set_color(struct options *out, const char *value)
+{
+    if (strcmp(value, "auto") == 0)
+        out->color = 0;
+    else if (strcmp(value, "always") == 0)
+        out->color = 1;
+    else if (strcmp(value, "never") == 0)
+        out->color = -1;
+    else
+        return usage(value, "--color takes auto, always or never");
+    return 0;
+}
+
+static int apply(struct options *out, const struct option_row *row, const char *value)
+{
+    char *base = (char *)out;
+
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)(void *)(base + row->field) = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)(void *)(base + row->field) = value;
+        return 0;
+    case OPTION_SET:
+        return set_answer(out, value);
+    case OPTION_COLOR:
+        return set_color(out, value);
+    case OPTION_HELP:
+    case OPTION_VERSION:
+        return 0;
+    }
+    return 0;
+}
+
+static const struct command *command_find(const char *name)
+{
+    for (const struct command *c = COMMANDS + 1; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+/* --help and --version come before everything else, wherever they stand before "--". */
+static int early(int argc, char **argv, const struct command *command)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--version") == 0)
+            return 1 + say_version();
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            struct buf text;
+
+            buf_init(&text, 1 << 16);
+            options_help(&text, command->name[0] ? command : NULL);
+            fputs(text.p, stdout);
+            buf_free(&text);
+            return 1 + (fflush(stdout) == 0 ? 0 : 2);
+        }
+    }
+    return 0;
+}
+
+/* One option at argv[*i]; moves *i over its value. */
+static int parse_option(int argc, char **argv, int *i, struct options *out)
+{
+    const char *word = argv[*i], *value = NULL;
+    const struct option_row *row = NULL;
+
+    if (word[1] == '-') {
+        const char *equals = strchr(word, '=');
+
+        row = option_find(word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2));
+        value = equals ? equals + 1 : NULL;
+    } else {
+        for (size_t k = 0; k < N_OPTIONS; k++)
+            if (OPTIONS[k].letter && OPTIONS[k].letter == word[1])
+                row = &OPTIONS[k];
+        value = word[2] ? word + 2 : NULL;
+    }
+    if (!row)
+        return usage(word, "unknown option");
+    if (!option_is_for(row, out->command))
+        return usage(word, "does not belong to this command");
+    if (!row->argument)
+        return value ? usage(word, "takes no value") : apply(out, row, NULL);
+    if (!value) {
+        if (*i + 1 >= argc)
+            return usage(word, "needs a value");
+        value = argv[++*i];
+    }
+    return apply(out, row, value);
+}
+
+int options_parse(int argc, char **argv, struct options *out)
+{
+    const char **paths = calloc((size_t)argc + 1, sizeof *paths);
+    bool only_paths = false;
+    int first = 1, rc;
+
+    *out = (struct options){.command = COMMANDS};
+    if (!paths) {
+        fprintf(stderr, "flatline: out of memory\n");
+        return 1 + 2;
+    }
+    out->paths = paths;
+    if (argc > 1 && argv[1][0] != '-' && command_find(argv[1])) {
+        out->command = command_find(argv[1]);
+        first = 2;
+    }
+    rc = early(argc, argv, out->command);
+    for (int i = first; rc == 0 && i < argc; i++) {
+        if (only_paths || argv[i][0] != '-' || argv[i][1] == '\0')
+            paths[out->n_paths++] = argv[i];
+        else if (strcmp(argv[i], "--") == 0)
+            only_paths = true;
+        else
+            rc = parse_option(argc, argv, &i, out);
+    }
+    return rc;
+}
+
+static void complete_words(struct buf *out, const char *separator)
+{
+    for (const struct command *c = COMMANDS + 1; c->name; c++)
+        buf_printf(out, "%s%s", c->name, separator);
+}
+
+void options_completions(struct buf *out, const char *shell)
+{
+    if (strcmp(shell, "bash") == 0) {
+        buf_puts(out, "_flatline() {\n    local cur=${COMP_WORDS[COMP_CWORD]}\n"
+                      "    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"");
+        for (size_t i = 0; i < N_OPTIONS; i++)
+            buf_printf(out, "--%s ", OPTIONS[i].name);
+        buf_puts(out, "\" -- \"$cur\"))\n    elif [[ $COMP_CWORD == 1 ]]; then "
+                      "COMPREPLY=($(compgen -W \"");
+        complete_words(out, " ");
+        buf_puts(out, "\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n"
+                      "    else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}\n"
+                      "complete -o filenames -F _flatline flatline\n");
+    } else if (strcmp(shell, "zsh") == 0) {
+        buf_puts(out, "#compdef flatline\n_arguments \\\n");
+        for (size_t i = 0; i < N_OPTIONS; i++)
+            buf_printf(out, "  '--%s[%s]%s' \\\n", OPTIONS[i].name, OPTIONS[i].help,
+                       OPTIONS[i].argument ? ":value:_files" : "");
+        buf_puts(out, "  '1: :(");
+        complete_words(out, " ");
+        buf_puts(out, ")' '*: :_files'\n");
+    } else if (strcmp(shell, "fish") == 0) {
+        for (const struct command *c = COMMANDS + 1; c->name; c++)
+            buf_printf(out, "complete -c flatline -n __fish_use_subcommand -a %s -d '%s'\n", c->name,
+                       c->help);
+        for (size_t i = 0; i < N_OPTIONS; i++)
+            buf_printf(out, "complete -c flatline -l %s%s -d '%s'\n", OPTIONS[i].name,
+                       OPTIONS[i].argument ? " -r" : "", OPTIONS[i].help);
+    }
+}
