@@ -68,7 +68,8 @@ int canvas_width(const struct canvas *canvas, struct str text);
 struct str canvas_cut(const struct canvas *canvas, struct str text, int n_cells);
 
 /* The canvas as text, one line a row, trailing blanks kept out; with_styles adds after each row a
- * line "|role role …" of the runs that are not plain text. For tests and screenshots. */
+ * line "|4+3 fail 9+1 cursor reverse" of the runs that are not plain text: column, cells, role.
+ * For tests and screenshots. */
 void canvas_dump(const struct canvas *canvas, bool with_styles, struct buf *out);
 
 #endif
