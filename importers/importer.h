@@ -66,9 +66,19 @@ MUST_CHECK int import_settings_tree(struct import *import, enum side side, const
 /* A number of a metric row; looks up the canonical name. */
 MUST_CHECK int import_point(struct import *import, const char *raw_name,
                             const struct point *point, struct error *err);
+/* One value of a tree under a name of its own; lists and objects whole. NULL value: nothing. */
+MUST_CHECK int import_json_setting(struct import *import, enum side side, const char *raw_name,
+                                   const struct json *value, struct error *err);
 bool import_is_secret(const char *key);
 bool import_is_cancelled(const struct import *import);
-/* Notes that are the same for many files. */
+/* The whole file as a tree in import->arena (JSON with comments, or YAML). *out is NULL when the
+ * file is damaged: the note is written and the state set, and the result is still OK. */
+MUST_CHECK int import_json(struct import *import, const struct json **out, struct error *err);
+MUST_CHECK int import_yaml(struct import *import, const struct json **out, struct error *err);
+/* Notes an empty file, a Git LFS pointer or UTF-16 and sets *is_odd; sets read_to to the size. */
+MUST_CHECK int import_oddity(struct import *import, bool *is_odd, struct error *err);
+/* `why` as a note, and the source as damaged. A failure of ours (memory, database, cancelled) is
+ * not a note: it is returned in err. */
 MUST_CHECK int import_note_error(struct import *import, const struct error *why,
                                  struct error *err);
 

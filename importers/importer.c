@@ -1,0 +1,386 @@
+/* What all importers share: settings with their canonical names, secrets, metric points, reading a
+ * small document, and notes. Knows no file format. */
+#include "importers/importer.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/facts/config_names.h"
+#include "core/facts/metric_names.h"
+#include "core/read/source.h"
+#include "core/read/yaml.h"
+
+#define SETTING_MAX_BYTES ((size_t)64 << 10)    /* longer values are texts, not settings */
+#define SETTING_NAME_MAX_BYTES ((size_t)1 << 10)
+#define SETTINGS_MAX 20000                      /* of one tree; more is data, not configuration */
+
+/* ---- Secrets ---- */
+
+/* Anywhere in the last part of a key. */
+static const char *const SECRET_WORDS[] = {
+    "api_key",     "apikey",      "authorization", "access_key", "private_key",
+    "secret_key",  "client_secret", "password",    "passwd",     "credential",
+};
+/* The whole last part. Plain `..._token` would catch bos_token. */
+static const char *const SECRET_NAMES[] = {
+    "token",       "hf_token",     "hub_token",    "push_to_hub_token", "use_auth_token",
+    "auth_token",  "access_token", "api_token",    "wandb_token",       "github_token",
+    "secret",      "secret_token", "read_token",   "write_token",       "refresh_token",
+    "bearer",      "huggingface_token", "huggingface_hub_token", "bearer_token",
+};
+/* How the values of known services begin; a long run of letters and digits has to follow. */
+static const char *const SECRET_VALUES[] = {"hf_", "sk-", "ghp_", "github_pat_", "Bearer ", "AKIA"};
+
+static void last_part(const char *key, char *out, size_t n)
+{
+    const char *dot = strrchr(key, '.');
+    const char *part = dot ? dot + 1 : key;
+    size_t i = 0;
+
+    while (*part == '-')
+        part++;
+    for (; part[i] && i + 1 < n; i++)
+        out[i] = part[i] == '-' ? '_' : (char)tolower((unsigned char)part[i]);
+    out[i] = '\0';
+}
+
+bool import_is_secret(const char *key)
+{
+    char part[128];
+
+    last_part(key, part, sizeof part);
+    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++)
+        if (strstr(part, SECRET_WORDS[i]))
+            return true;
+    for (size_t i = 0; i < sizeof SECRET_NAMES / sizeof *SECRET_NAMES; i++)
+        if (strcmp(part, SECRET_NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool value_is_secret(const char *value)
+{
+    for (size_t i = 0; i < sizeof SECRET_VALUES / sizeof *SECRET_VALUES; i++) {
+        size_t n = strlen(SECRET_VALUES[i]);
+
+        if (strncmp(value, SECRET_VALUES[i], n) == 0) {
+            size_t run = strspn(value + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                           "0123456789_-.");
+            return run >= 16 && value[n + run] == '\0';
+        }
+    }
+    return false;
+}
+
+/* A list of objects is stored whole, so what is in it is looked at too. */
+static bool tree_has_secret(const struct json *value)
+{
+    char key[128];
+
+    for (const struct json *child = value->child; child; child = child->next) {
+        size_t n = child->key.n < sizeof key - 1 ? child->key.n : sizeof key - 1;
+
+        if (n)
+            memcpy(key, child->key.p, n);
+        key[n] = '\0';
+        if ((n && child->type == JSON_STRING && import_is_secret(key)) || tree_has_secret(child))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Settings ---- */
+
+static int put_setting(struct import *import, const struct setting *setting, struct error *err)
+{
+    return sink_setting(import->sink, setting, err);
+}
+
+/* The row that holds the meaning where the file's own word means the opposite. */
+static int put_inverted(struct import *import, struct setting setting, struct error *err)
+{
+    char name[SETTING_NAME_MAX_BYTES + 8];
+    bool is_true = strcasecmp(setting.value, "true") == 0 || strcmp(setting.value, "1") == 0;
+    bool is_false = strcasecmp(setting.value, "false") == 0 || strcmp(setting.value, "0") == 0;
+    struct setting raw = setting;
+    int rc;
+
+    raw.name = NULL;
+    rc = put_setting(import, &raw, err);
+    if (rc != OK || (!is_true && !is_false))
+        return rc;
+    snprintf(name, sizeof name, "not %s", setting.raw_name);
+    setting.raw_name = name;
+    setting.value = is_true ? "false" : "true";
+    setting.type = VALUE_BOOL;
+    return put_setting(import, &setting, err);
+}
+
+/* What a value of several meanings implies: precision "bf16-mixed" says that bf16 is on. */
+static int put_implied(struct import *import, const struct setting *setting, struct error *err)
+{
+    const char *value;
+    enum value_type type;
+    const char *name;
+    char raw_name[SETTING_NAME_MAX_BYTES + 32];
+
+    for (size_t i = 0; (name = config_implied(setting->raw_name, setting->value, i, &value, &type));
+         i++) {
+        struct setting implied = *setting;
+
+        snprintf(raw_name, sizeof raw_name, "%s (%s)", setting->raw_name, name);
+        implied.raw_name = raw_name;
+        implied.name = name;
+        implied.value = value;
+        implied.type = type;
+        int rc = put_setting(import, &implied, err);
+        if (rc != OK)
+            return rc;
+    }
+    return OK;
+}
+
+int import_setting(struct import *import, enum side side, const char *raw_name, const char *value,
+                   enum value_type type, int64_t line, struct error *err)
+{
+    bool inverts = false;
+    struct setting setting = {.side = side, .raw_name = raw_name, .type = type, .line = line};
+
+    if (import_is_secret(raw_name) || (value && value_is_secret(value)))
+        return OK;
+    if (strlen(raw_name) > SETTING_NAME_MAX_BYTES)
+        return sink_note(import->sink, NOTE_WARN, line, NONE, err,
+                         "a name of %zu bytes is not a setting", strlen(raw_name));
+    if (value && strlen(value) > SETTING_MAX_BYTES)
+        return sink_note(import->sink, NOTE_INFO, line, NONE, err,
+                         "%s: a value of %zu bytes was not kept", raw_name, strlen(value));
+    setting.name = config_name(side, raw_name, &inverts);
+    setting.value = setting.name ? config_value(setting.name, value, &setting.type) : value;
+    if (setting.name && setting.value &&
+        config_value_is_open(setting.name, setting.value, setting.type))
+        setting.name = NULL;
+    if (inverts && setting.value)
+        return put_inverted(import, setting, err);
+    int rc = put_setting(import, &setting, err);
+    return rc == OK && setting.name && setting.value && side == SIDE_TRAIN
+               ? put_implied(import, &setting, err)
+               : rc;
+}
+
+struct tree_walk {
+    struct import *import;
+    enum side side;
+    struct buf value;
+    size_t n;
+};
+
+static enum value_type type_of(const struct json *value)
+{
+    switch (value->type) {
+    case JSON_NULL:
+        return VALUE_NULL;
+    case JSON_FALSE:
+    case JSON_TRUE:
+        return VALUE_BOOL;
+    case JSON_NUMBER:
+        return value->is_integer ? VALUE_INT : VALUE_FLOAT;
+    case JSON_STRING:
+        return VALUE_TEXT;
+    case JSON_ARRAY:
+        return VALUE_LIST;
+    case JSON_OBJECT:
+        return VALUE_OBJECT;
+    }
+    return VALUE_NULL;
+}
+
+/* NULL: not to be kept. */
+static const char *text_of(const struct json *value, struct buf *out)
+{
+    buf_clear(out);
+    switch (value->type) {
+    case JSON_NULL:
+        return "null";
+    case JSON_FALSE:
+        return "false";
+    case JSON_TRUE:
+        return "true";
+    case JSON_NUMBER:
+    case JSON_STRING:
+        buf_str(out, value->text);
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        if (tree_has_secret(value))
+            return NULL;
+        json_write(out, value);
+        break;
+    }
+    return out->failed || !out->p ? NULL : out->p;
+}
+
+static int walk_member(struct tree_walk *walk, const char *name, const struct json *value,
+                       struct error *err);
+
+static int walk_object(struct tree_walk *walk, const char *prefix, const struct json *object,
+                       struct error *err)
+{
+    struct buf name;
+    int rc = OK;
+
+    buf_init(&name, SETTING_NAME_MAX_BYTES);
+    for (const struct json *child = object->child; child && rc == OK; child = child->next) {
+        buf_clear(&name);
+        if (*prefix)
+            buf_printf(&name, "%s.", prefix);
+        buf_str(&name, child->key);
+        if (name.failed || name.n == 0)
+            continue;       /* an endless or empty key says nothing */
+        rc = walk_member(walk, name.p, child, err);
+    }
+    buf_free(&name);
+    return rc;
+}
+
+static int walk_member(struct tree_walk *walk, const char *name, const struct json *value,
+                       struct error *err)
+{
+    if (value->type == JSON_OBJECT && value->child)
+        return import_is_secret(name) ? OK : walk_object(walk, name, value, err);
+    if (walk->n++ == SETTINGS_MAX)
+        return sink_note(walk->import->sink, NOTE_WARN, value->line, NONE, err,
+                         "only the first %d settings were kept", SETTINGS_MAX);
+    if (walk->n > SETTINGS_MAX)
+        return OK;
+    const char *text = text_of(value, &walk->value);
+    if (!text)
+        return value->type == JSON_STRING && value->text.n == 0
+                   ? import_setting(walk->import, walk->side, name, "", VALUE_TEXT, value->line, err)
+                   : OK;
+    return import_setting(walk->import, walk->side, name, text, type_of(value), value->line, err);
+}
+
+int import_settings_tree(struct import *import, enum side side, const char *prefix,
+                         const struct json *object, struct error *err)
+{
+    struct tree_walk walk = {.import = import, .side = side};
+
+    if (!json_is(object, JSON_OBJECT))
+        return OK;
+    buf_init(&walk.value, (size_t)1 << 20);
+    int rc = walk_object(&walk, prefix, object, err);
+    buf_free(&walk.value);
+    return rc;
+}
+
+int import_json_setting(struct import *import, enum side side, const char *raw_name,
+                        const struct json *value, struct error *err)
+{
+    struct tree_walk walk = {.import = import, .side = side};
+    int rc = OK;
+
+    if (!value)
+        return OK;
+    buf_init(&walk.value, (size_t)1 << 20);
+    const char *text = text_of(value, &walk.value);
+    if (text || (value->type == JSON_STRING && value->text.n == 0))
+        rc = import_setting(import, side, raw_name, text ? text : "", type_of(value), value->line,
+                            err);
+    buf_free(&walk.value);
+    return rc;
+}
+
+/* ---- Points ---- */
+
+int import_point(struct import *import, const char *raw_name, const struct point *point,
+                 struct error *err)
+{
+    int handle;
+    int rc = sink_series(import->sink, raw_name, metric_name(raw_name), &handle, err);
+
+    return rc == OK ? sink_point(import->sink, handle, point, err) : rc;
+}
+
+/* ---- Documents and notes ---- */
+
+bool import_is_cancelled(const struct import *import)
+{
+    return import->cancel && atomic_load(import->cancel);
+}
+
+static bool is_ours(int status)
+{
+    return status == E_NOMEM || status == E_DB || status == E_CANCELLED;
+}
+
+int import_note_error(struct import *import, const struct error *why, struct error *err)
+{
+    if (is_ours(why->status)) {
+        if (err && err != why)
+            *err = *why;
+        return why->status;
+    }
+    import->state = SOURCE_DAMAGED;
+    return sink_note(import->sink, NOTE_ERROR, why->line, why->byte, err, "%s", why->message);
+}
+
+int import_oddity(struct import *import, bool *is_odd, struct error *err)
+{
+    struct source_file *file = NULL;
+    struct error why = {0};
+    char head[512];
+    size_t n = 0;
+    int rc = source_open(&file, import->path, &why);
+
+    *is_odd = true;
+    if (rc == OK)
+        rc = source_at(file, 0, head, sizeof head, &n, &why);
+    if (rc == OK)
+        import->read_to = source_size(file);
+    source_close(file);
+    if (rc != OK)
+        return import_note_error(import, &why, err);
+    enum source_oddity oddity = source_oddity(str_from(head, n));
+    if (oddity == ODDITY_NONE || oddity == ODDITY_BINARY) {
+        *is_odd = false;        /* whether bytes are wanted is the importer's to know */
+        return OK;
+    }
+    import->state = SOURCE_DAMAGED;
+    return sink_note(import->sink, NOTE_ERROR, NONE, 0, err, "%s", source_oddity_name(oddity));
+}
+
+static int read_document(struct import *import, const struct json **out, struct error *err,
+                         int (*read)(const char *path, struct arena *arena,
+                                     const struct json **out, struct error *err))
+{
+    struct error why = {0};
+    bool is_odd;
+    int rc = import_oddity(import, &is_odd, err);
+
+    *out = NULL;
+    if (rc != OK || is_odd)
+        return rc;
+    rc = read(import->path, import->arena, out, &why);
+    if (rc == OK)
+        return OK;
+    *out = NULL;
+    return import_note_error(import, &why, err);
+}
+
+static int read_json(const char *path, struct arena *arena, const struct json **out,
+                     struct error *err)
+{
+    return json_read_file(path, true, arena, out, NULL, err);
+}
+
+int import_json(struct import *import, const struct json **out, struct error *err)
+{
+    return read_document(import, out, err, read_json);
+}
+
+int import_yaml(struct import *import, const struct json **out, struct error *err)
+{
+    return read_document(import, out, err, yaml_read_file);
+}
