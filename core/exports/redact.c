@@ -141,23 +141,25 @@ static size_t url_password(struct str text)
     return 0;
 }
 
-/* Home folders, and what follows "user@": both tell who and where. */
+/* An absolute path keeps its last part; user@host goes whole: both tell who and where. */
 static size_t anonymous_part(struct str text, const char **shown)
 {
-    static const char *const homes[] = {"/home/", "/Users/", "/root/", "/mnt/", "/data/", "/scratch/",
-                                        "/workspace/", "/tmp/", "/work/", "/opt/"};
+    size_t n = 0, last;
 
-    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
-        size_t n = strlen(homes[i]), last;
-
-        if (!str_starts(text, homes[i]))
-            continue;
-        while (n < text.n && !strchr(" \t\n\"',;:)]}|`", text.p[n]))
-            n++;
-        for (last = n; last > 0 && text.p[last - 1] != '/'; last--)
-            ;
+    while (n < text.n && !strchr(" \t\n\"',;:)]}|`", text.p[n]))
+        n++;
+    for (last = n; last > 0 && text.p[last - 1] != '/'; last--)
+        ;
+    if (text.p[0] == '/' && last > 1) {
         *shown = "…/";
         return last;
+    }
+
+    const char *at = n > 2 && isalnum((unsigned char)text.p[0]) ? memchr(text.p, '@', n) : NULL;
+
+    if (at && at > text.p && isalnum((unsigned char)at[1])) {
+        *shown = "[user@host]";
+        return n;
     }
     return 0;
 }
