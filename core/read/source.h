@@ -51,7 +51,7 @@ MUST_CHECK int source_seek(struct source_file *file, int64_t offset, struct erro
  * first `limit` bytes are given (the rest is skipped). */
 struct source_line {
     struct str text;
-    int64_t number;         /* from 1 */
+    int64_t number;         /* from 1, counted from the last source_seek */
     int64_t byte;           /* offset of its first byte */
     bool whole, cut;
 };
@@ -61,6 +61,11 @@ MUST_CHECK int source_next_line(struct source_file *file, size_t limit, struct s
 /* Reads a whole small file; *out NUL-terminated, the caller frees. E_LIMIT when larger. */
 MUST_CHECK int source_slurp(const char *path, size_t limit, char **out, size_t *n,
                             struct error *err);
+
+/* The size of the window in use, and setting it (1 … SOURCE_BUFFER_BYTES) so that tests can show
+ * that it changes nothing. */
+size_t source_buffer_bytes(const struct source_file *file);
+void source_set_buffer_bytes(struct source_file *file, size_t n);
 
 /* What a file is that should have been something else. */
 enum source_oddity { ODDITY_NONE, ODDITY_EMPTY, ODDITY_LFS_POINTER, ODDITY_BINARY, ODDITY_UTF16 };
