@@ -1,0 +1,128 @@
+/* Runs the checklist on a stored run: which results are stale, the facts of the run and of its
+ * project's other runs, one check after the other, results put back in one go. */
+#include "core/checks/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/checks/registry.h"
+#include "core/store/store.h"
+
+/* Checks that compare runs look at this many others at most. */
+#define MAX_OTHERS 16
+
+struct session {
+    struct store *store;
+    struct run_facts *facts;
+    struct run_facts *others[MAX_OTHERS];
+    size_t n_others;
+    struct arena *arena;
+    uint64_t hash;
+};
+
+static int open_others(struct session *s, struct error *err)
+{
+    const struct run *runs = NULL;
+    size_t n = 0;
+    const char *project = s->facts->run.project;
+
+    int rc = store_runs(s->store, s->arena, &runs, &n, err);
+    for (size_t i = 0; rc == OK && i < n && s->n_others < MAX_OTHERS; i++) {
+        if (runs[i].id == s->facts->run.id || !runs[i].project || !project
+            || strcmp(runs[i].project, project) != 0)
+            continue;
+        rc = run_facts_open(&s->others[s->n_others], s->store, runs[i].id, err);
+        if (rc == OK)
+            s->n_others++;
+    }
+    return rc;
+}
+
+/* Results are as old as all that they were made from: this run, and the runs it was compared to. */
+static uint64_t inputs_hash(const struct session *s)
+{
+    uint64_t hash = s->facts->inputs_hash;
+
+    for (size_t i = 0; i < s->n_others; i++)
+        hash = hash_more(hash, &s->others[i]->inputs_hash, sizeof s->others[i]->inputs_hash);
+    return hash ? hash : 1;
+}
+
+static bool is_asked(const char *only, const char *id)
+{
+    struct str rest = str_of(only), part;
+
+    if (!only)
+        return true;
+    while (str_split(&rest, ',', &part))
+        if (str_is(str_trim(part), id))
+            return true;
+    return false;
+}
+
+static const struct check_result *stored_of(const struct check_result *results, size_t n,
+                                            const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (results[i].check_id && strcmp(results[i].check_id, id) == 0)
+            return &results[i];
+    return NULL;
+}
+
+static int run_checks(struct session *s, const char *only, struct error *err)
+{
+    const struct check_result *stored = NULL;
+    size_t n_stored = 0, n = 0;
+    uint64_t stored_hash = 0;
+    struct check_result *results = arena_array(s->arena, check_count(), sizeof *results);
+
+    if (!results)
+        return error_set(err, E_NOMEM, "checks: out of memory");
+    int rc = store_results(s->store, s->facts->run.id, s->arena, &stored, &n_stored, &stored_hash,
+                           err);
+    for (size_t i = 0; rc == OK && i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        const struct check_result *old = stored_of(stored, n_stored, check->id);
+        bool is_fresh = old && old->check_version == check->version && stored_hash == s->hash;
+        /* All stored results carry one hash, so a stale one is renewed although it is not asked
+         * for: it would pass for fresh otherwise. */
+        if (is_fresh || !(is_asked(only, check->id) || old))
+            continue;
+        struct check_ctx ctx = {.facts = s->facts,
+                                .others = (const struct run_facts *const *)s->others,
+                                .n_others = s->n_others,
+                                .arena = s->arena};
+        rc = check_run_one(check, &ctx, &results[n++], err);
+    }
+    if (rc == OK && n > 0)
+        rc = store_results_put(s->store, s->facts->run.id, results, n, s->hash, err);
+    return rc;
+}
+
+static void close_session(struct session *s)
+{
+    for (size_t i = 0; i < s->n_others; i++)
+        run_facts_close(s->others[i]);
+    run_facts_close(s->facts);
+    arena_close(s->arena);
+}
+
+int checks_run(struct store *store, int64_t run_id, const char *only, struct error *err)
+{
+    struct session s = {.store = store, .arena = arena_open(ARENA_CHECK_BYTES)};
+
+    if (!s.arena)
+        return error_set(err, E_NOMEM, "checks: out of memory");
+    int rc = run_facts_open(&s.facts, store, run_id, err);
+    if (rc == OK)
+        rc = open_others(&s, err);
+    if (rc == OK) {
+        s.hash = inputs_hash(&s);
+        rc = store_run_update(store, &s.facts->run, err);
+    }
+    if (rc == OK)
+        rc = run_checks(&s, only, err);
+    close_session(&s);
+    return rc;
+}
