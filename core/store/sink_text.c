@@ -19,10 +19,10 @@
  * source. Sizes and times of the file itself are left out: they differ between machines. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/number.h"
 #include "core/store/sink.h"
 #include "core/store/sink_backend.h"
 
@@ -87,11 +87,7 @@ static void put_number(struct buf *out, const char *label, double value)
 {
     char text[32];
 
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (isnan(value) || strtod(text, NULL) == value)
-            break;
-    }
+    number_repr(text, value);
     buf_putc(out, '\t');
     if (label)
         buf_printf(out, "%s ", label);
