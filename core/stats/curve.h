@@ -42,6 +42,9 @@ struct overfit {
     size_t n_later;
 };
 bool curve_overfit(const double *e, size_t n, struct overfit *out);
+/* F1: the last row, after a worse one, repeats the best value to the last digit: the best model
+ * was loaded at the end and evaluated again. F6 leaves that row out. */
+bool curve_repeats_best(const int64_t *step, const double *e, size_t n);
 
 /* F8: z > 6 and y > 1.3 median of the 50 rows before. is_spike[i] is set. Returns the count. */
 size_t curve_spikes(const double *y, size_t n, bool *is_spike);

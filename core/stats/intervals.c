@@ -1,0 +1,31 @@
+/* Intervals of shares: Wilson, Newcombe, and the limit of what a clean sample can hide. */
+#include "core/stats/intervals.h"
+
+#include <math.h>
+
+static const double Z = 1.959964;
+
+struct interval wilson(int64_t k, int64_t n)
+{
+    if (n < 1)
+        return (struct interval){NAN, NAN};
+    double count = (double)n, p = (double)k / count, z2 = Z * Z;
+    double centre = (p + z2 / (2.0 * count)) / (1.0 + z2 / count);
+    double half = Z / (1.0 + z2 / count) *
+                  sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
+    return (struct interval){fmax(0.0, centre - half), fmin(1.0, centre + half)};
+}
+
+struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2)
+{
+    if (n1 < 1 || n2 < 1)
+        return (struct interval){NAN, NAN};
+    struct interval a = wilson(k1, n1), b = wilson(k2, n2);
+    double p1 = (double)k1 / (double)n1, p2 = (double)k2 / (double)n2, d = p2 - p1;
+    return (struct interval){d - hypot(p2 - b.low, a.high - p1), d + hypot(b.high - p2, p1 - a.low)};
+}
+
+double unseen_rate(int64_t n)
+{
+    return n < 1 ? 1.0 : 1.0 - pow(0.05, 1.0 / (double)n);
+}

@@ -1,0 +1,18 @@
+/* Intervals of shares (F14 of CHECKS.md), z = 1.959964. Counts are of independent items. */
+#ifndef CORE_STATS_INTERVALS_H
+#define CORE_STATS_INTERVALS_H
+
+#include <stdint.h>
+
+struct interval {
+    double low, high;           /* both NaN when n < 1 */
+};
+
+/* Wilson: 0 <= k <= n. */
+struct interval wilson(int64_t k, int64_t n);
+/* Newcombe's interval of the difference k2/n2 − k1/n1. */
+struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2);
+/* None of n sampled rows was bad: the 95 % upper limit of the rate, 1 − 0.05^(1/n); n < 1: 1. */
+double unseen_rate(int64_t n);
+
+#endif
