@@ -1,0 +1,131 @@
+/* Members of a zip by libzip. Sizes come from the central directory and are checked against what is
+ * really inflated; nothing is written to disk and names are never used as paths. */
+#include "core/read/zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zip.h>
+
+#include "core/base/str.h"
+
+struct zip_file_reader {
+    zip_t *zip;
+    size_t n;
+};
+
+static int status_of(int zip_code)
+{
+    if (zip_code == ZIP_ER_MEMORY)
+        return E_NOMEM;
+    return zip_code == ZIP_ER_OPEN || zip_code == ZIP_ER_READ ? E_IO : E_PARSE;
+}
+
+int zip_reader_open(struct zip_file_reader **out, const char *path, struct error *err)
+{
+    int code = 0;
+    int rc = OK;
+    zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
+
+    if (!zip) {
+        zip_error_t why;
+
+        zip_error_init_with_code(&why, code);
+        rc = error_set(err, status_of(code), "zip: %s", zip_error_strerror(&why));
+        error_at(err, path, NONE, NONE);
+        zip_error_fini(&why);
+        return rc;
+    }
+    struct zip_file_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        zip_discard(zip);
+        return error_set(err, E_NOMEM, "zip reader");
+    }
+    zip_int64_t n = zip_get_num_entries(zip, 0);
+    reader->zip = zip;
+    reader->n = n < 0 ? 0 : (size_t)n;
+    *out = reader;
+    return OK;
+}
+
+void zip_reader_close(struct zip_file_reader *reader)
+{
+    if (!reader)
+        return;
+    zip_discard(reader->zip);
+    free(reader);
+}
+
+size_t zip_reader_count(const struct zip_file_reader *reader)
+{
+    return reader->n;
+}
+
+const char *zip_reader_name(const struct zip_file_reader *reader, size_t i)
+{
+    const char *name = zip_get_name(reader->zip, i, ZIP_FL_ENC_RAW);
+
+    return name ? name : "";
+}
+
+/* Reads `size` bytes and sees that the member ends there. */
+static int inflate_member(zip_file_t *member, const char *name, char *text, size_t size,
+                          struct error *err)
+{
+    size_t n = 0;
+    char more;
+
+    while (n < size) {
+        zip_int64_t got = zip_fread(member, text + n, size - n);
+
+        if (got <= 0)
+            return error_set(err, E_PARSE, "zip member %s ends after %zu of %zu bytes", name, n,
+                             size);
+        n += (size_t)got;
+    }
+    if (zip_fread(member, &more, 1) > 0)
+        return error_set(err, E_LIMIT, "zip member %s is longer than the %zu bytes it states", name,
+                         size);
+    return OK;
+}
+
+static int read_member(struct zip_file_reader *reader, size_t i, size_t limit, char **out,
+                       size_t *n, struct error *err)
+{
+    zip_stat_t stat;
+    const char *name = zip_reader_name(reader, i);
+    int rc = OK;
+
+    if (zip_stat_index(reader->zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE))
+        return error_set(err, E_PARSE, "zip member %s states no size", name);
+    if (stat.size > limit)
+        return error_set(err, E_LIMIT, "zip member %s of %llu bytes, at most %zu are read", name,
+                         (unsigned long long)stat.size, limit);
+    char *text = malloc((size_t)stat.size + 1);
+    if (!text)
+        return error_set(err, E_NOMEM, "zip member %s", name);
+    zip_file_t *member = zip_fopen_index(reader->zip, i, 0);
+    if (!member) {
+        rc = error_set(err, E_UNSUPPORTED, "zip member %s: %s", name, zip_strerror(reader->zip));
+        goto out;
+    }
+    rc = inflate_member(member, name, text, (size_t)stat.size, err);
+    zip_fclose(member);
+    if (rc != OK)
+        goto out;
+    text[stat.size] = '\0';
+    *out = text;
+    *n = (size_t)stat.size;
+    text = NULL;
+out:
+    free(text);
+    return rc;
+}
+
+int zip_reader_member(struct zip_file_reader *reader, const char *suffix, size_t limit, char **out,
+                      size_t *n, struct error *err)
+{
+    for (size_t i = 0; i < reader->n; i++)
+        if (str_ends(str_of(zip_reader_name(reader, i)), suffix))
+            return read_member(reader, i, limit, out, n, err);
+    return error_set(err, E_NOTFOUND, "no zip member that ends with %s", suffix);
+}
