@@ -35,7 +35,7 @@ FLAVOURS := release debug asan tsan
 
 LIB_SRC  := $(wildcard core/*.c core/*/*.c core/*/*/*.c importers/*.c importers/*/*.c views/*.c)
 TUI_SRC  := $(wildcard tui/*.c)
-GEN_SRC  := gen/console_patterns.c gen/default_theme.c
+GEN_SRC  := gen/console_patterns.c $(patsubst themes/%.theme,gen/theme_%.c,$(wildcard themes/*.theme))
 HARNESS  := $(wildcard tests/harness/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
@@ -81,8 +81,8 @@ define EMBED
 endef
 $(B)/gen/console_patterns.c: importers/run/console_patterns.tsv
 	$(call EMBED,embedded_console_patterns)
-$(B)/gen/default_theme.c: themes/default.theme
-	$(call EMBED,embedded_default_theme)
+$(B)/gen/theme_%.c: themes/%.theme
+	$(call EMBED,embedded_theme_$*)
 
 define FLAVOUR
 $(B)/$(1)/%.o: %.c $(B)/flags.mk
