@@ -13,7 +13,11 @@
 #include "core/store/store.h"
 
 /* One metric of the run after F1 hygiene: one source (the most trusted one that has it), the later
- * row wins for the same step inside a segment, in file order. Values may be NaN or infinite. */
+ * row wins for the same step inside a segment, in file order. Values may be NaN or infinite.
+ * Where a less trusted source agrees with it on the shared steps and goes on beyond its last step
+ * (the console after the last checkpoint's state), those points are appended and `source` says for
+ * each point where it is from; the points of the main source come first. seq, line and the rows of
+ * curve_on_row belong to that source. */
 struct curve {
     const char *name;
     int64_t source_id;
@@ -22,7 +26,11 @@ struct curve {
     const int64_t *step, *seq, *line;
     const int32_t *segment;
     int32_t n_segments;
+    const int64_t *source;      /* NULL: all points are from source_id */
 };
+
+/* The source of point i. */
+int64_t curve_source(const struct curve *curve, size_t i);
 
 struct run_facts {
     struct run run;             /* kind, marks, outcome, framework as decided here */
@@ -52,6 +60,9 @@ struct run_facts {
 MUST_CHECK int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id,
                               struct error *err);
 void run_facts_close(struct run_facts *facts);
+/* The first failure of a load on demand (points, tensors, samples), which itself only gives NULL:
+ * OK when there was none. Asked once after the checks of a run. */
+MUST_CHECK int run_facts_status(const struct run_facts *facts, struct error *err);
 
 /* A run without a store, for tests and tools. The lists in `lists`, the curves and the lengths are
  * borrowed and must outlive the facts; nothing is decided anew: kind, outcome, last_step … stay as
@@ -74,10 +85,14 @@ MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_
 
 /* ---- Settings ---- */
 
-/* The most trusted statement of a canonical name on a side, or NULL: not stated. */
+/* The most trusted statement of a canonical name on a side, or NULL: not stated. A null and
+ * DeepSpeed's "auto" give way to any other statement. Of several config.json the base model's comes
+ * first, of several tokenizers and generation configs the run's own; of several checkpoints the
+ * last one, after the run's own folder. */
 const struct setting *facts_setting_on(const struct run_facts *facts, enum side side,
                                        const char *name);
-/* The same on SIDE_TRAIN. */
+/* The same on SIDE_TRAIN. What the training side does not state is answered by SIDE_ADAPTER
+ * (lora_r, target_modules … of adapter_config.json). */
 const struct setting *facts_setting(const struct run_facts *facts, const char *name);
 bool setting_number(const struct setting *setting, double *out);   /* false: NULL or no number */
 int setting_bool(const struct setting *setting);                   /* 1, 0, -1: not known */

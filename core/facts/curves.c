@@ -1,0 +1,460 @@
+/* One metric as one curve: which source counts, where another source goes on, which row wins.
+ * Says nothing about what a curve means (core/stats/curve.c, the checks). */
+#include "core/facts/curves.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/facts/metric_names.h"
+#include "core/store/store.h"
+
+/* Printed values have 4 significant digits (transformers 5) or 4 decimals (transformers 4). */
+#define PRINT_RELATIVE 6e-4
+#define PRINT_ABSOLUTE 6e-5
+#define MIN_SHARED_STEPS 3
+
+/* ---- Which source ---- */
+
+/* B0 rule 6: trainer_state.json, event file, JSONL or CSV, console. Results files hold last values
+ * only, so they come after everything that has a course. */
+static int source_class(const char *importer)
+{
+    static const struct {
+        const char *importer;
+        int order;
+    } ORDER[] = {
+        {"hf_trainer_state", 0}, {"tensorboard", 1}, {"wandb", 1},       {"metrics_table", 2},
+        {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2},  {"lightning_csv", 2},
+        {"console_log", 3},      {"hf_results", 5},
+    };
+
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
+        if (strcmp(ORDER[i].importer, importer) == 0)
+            return ORDER[i].order;
+    return 4;
+}
+
+/* The step a state was written at: its own global_step, else that of its folder. */
+static int64_t state_step(const struct run_facts *facts, const struct source *source)
+{
+    double value;
+
+    for (size_t i = 0; i < facts->n_settings; i++) {
+        const struct setting *s = &facts->settings[i];
+
+        if (s->source_id == source->id && strcmp(s->raw_name, "global_step") == 0 &&
+            setting_number(s, &value) && value >= 0 && value < 9e15)
+            return (int64_t)value;
+    }
+    return facts_checkpoint_step(facts, source->path);
+}
+
+struct candidate {
+    const struct series *series;
+    int class;
+    int64_t step;               /* of a state */
+    bool in_checkpoint;
+};
+
+static struct candidate candidate_of(const struct run_facts *facts, const struct series *series)
+{
+    const struct source *source = facts_source(facts, series->source_id);
+    struct candidate out = {.series = series, .class = 4, .step = NONE};
+
+    if (!source)
+        return out;
+    out.class = source_class(source->importer);
+    out.in_checkpoint = facts_checkpoint_step(facts, source->path) != NONE;
+    if (out.class == 0)
+        out.step = state_step(facts, source);
+    return out;
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+    if (a->class != b->class)
+        return a->class < b->class;
+    if (a->step != b->step)
+        return a->step > b->step;
+    if (a->in_checkpoint != b->in_checkpoint)
+        return !a->in_checkpoint;
+    return a->series->n_points > b->series->n_points;
+}
+
+/* The best candidate for a name whose class is above `above` (-1: any); false: there is none. */
+static bool best_series(const struct run_facts *facts, const char *name, int above,
+                        struct candidate *best)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < facts->n_series; i++) {
+        if (strcmp(facts->series[i].name, name) != 0 || facts->series[i].n_points == 0)
+            continue;
+        struct candidate c = candidate_of(facts, &facts->series[i]);
+        if (c.class > above && (!found || is_better(&c, best))) {
+            *best = c;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- Hygiene ---- */
+
+/* Columns that may be written: a copy in the arena. */
+struct columns {
+    size_t n;
+    double *value;
+    int64_t *step, *seq, *line, *source;
+    int32_t *segment;
+};
+
+static bool columns_alloc(struct arena *arena, size_t n, bool with_source, struct columns *out)
+{
+    *out = (struct columns){
+        .value = arena_array(arena, n, sizeof(double)),
+        .step = arena_array(arena, n, sizeof(int64_t)),
+        .seq = arena_array(arena, n, sizeof(int64_t)),
+        .line = arena_array(arena, n, sizeof(int64_t)),
+        .segment = arena_array(arena, n, sizeof(int32_t)),
+        .source = with_source ? arena_array(arena, n, sizeof(int64_t)) : NULL,
+    };
+    return !arena_failed(arena);
+}
+
+static void columns_put(struct columns *out, size_t at, const struct point_columns *from, size_t i,
+                        int32_t segment)
+{
+    out->value[at] = from->value[i];
+    out->step[at] = from->step[i];
+    out->seq[at] = from->seq[i];
+    out->line[at] = from->line[i];
+    out->segment[at] = segment;
+}
+
+static bool repeats_step(const struct point_columns *p, size_t i)
+{
+    return p->step[i] != NONE && p->step[i] == p->step[i - 1] && p->segment[i] == p->segment[i - 1];
+}
+
+static bool falls_back(const struct point_columns *p, size_t i)
+{
+    return p->step[i] != NONE && p->step[i - 1] != NONE && p->step[i] < p->step[i - 1] &&
+           p->segment[i] == p->segment[i - 1];
+}
+
+/* As most files are: nothing to drop, no unmarked fall. Then the columns are used as they are. */
+static bool is_clean(const struct point_columns *p)
+{
+    for (size_t i = 1; i < p->n; i++)
+        if (repeats_step(p, i) || falls_back(p, i))
+            return false;
+    return true;
+}
+
+/* The later row wins for the same step; a fall that the importer did not mark starts a segment. */
+static void copy_clean(const struct point_columns *p, struct columns *out)
+{
+    int32_t extra = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        bool replaces = i > 0 && repeats_step(p, i);
+
+        extra += i > 0 && falls_back(p, i);
+        columns_put(out, replaces ? out->n - 1 : out->n, p, i, p->segment[i] + extra);
+        out->n += !replaces;
+    }
+}
+
+/* ---- One source goes on where another ends ---- */
+
+static bool prints_alike(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    if (isinf(a) || isinf(b))
+        return a == b;
+    return fabs(a - b) <= PRINT_ABSOLUTE + PRINT_RELATIVE * fmax(fabs(a), fabs(b));
+}
+
+static int64_t greatest_step(const int64_t *step, size_t n)
+{
+    int64_t greatest = NONE;
+
+    for (size_t i = 0; i < n; i++)
+        if (step[i] > greatest)
+            greatest = step[i];
+    return greatest;
+}
+
+/* Shared steps agree: at least three of them, or all where there are fewer than three. A resumed
+ * log prints steps that the state has only once, so one row in ten may differ. */
+static bool sources_agree(const struct point_columns *a, const struct point_columns *b)
+{
+    size_t shared = 0, same = 0, i = 0;
+
+    for (size_t j = 0; j < b->n; j++) {
+        if (b->step[j] == NONE)
+            return false;
+        if (j > 0 && b->step[j] < b->step[j - 1])
+            i = 0;
+        while (i < a->n && a->step[i] < b->step[j])
+            i++;
+        if (i == a->n || a->step[i] != b->step[j])
+            continue;
+        shared++;
+        same += prints_alike(a->value[i], b->value[j]);
+    }
+    return shared > 0 && same * 10 >= shared * 9 &&
+           (shared >= MIN_SHARED_STEPS || shared == a->n || shared == b->n);
+}
+
+static int load(const struct run_facts *facts, const struct series *series,
+                struct point_columns *out, struct error *err)
+{
+    return store_points(facts->cache->store, series->id, facts->cache->arena, out, err);
+}
+
+static struct curve curve_of(const char *name, int64_t source_id, const struct columns *c)
+{
+    return (struct curve){.name = name, .source_id = source_id, .n = c->n, .value = c->value,
+                          .step = c->step, .seq = c->seq, .line = c->line, .segment = c->segment,
+                          .source = c->source};
+}
+
+/* Appends the points of `more` beyond the last step of the curve; false: there are none. */
+static bool append(struct curve *curve, const struct point_columns *more, int64_t source_id,
+                   struct arena *arena)
+{
+    struct columns out;
+    int64_t last = greatest_step(curve->step, curve->n);
+    int32_t segment = curve->n ? curve->segment[curve->n - 1] : 0;
+    size_t from = more->n;
+    const struct point_columns have = {.n = curve->n, .value = curve->value, .step = curve->step,
+                                       .seq = curve->seq, .line = curve->line,
+                                       .segment = curve->segment};
+
+    /* The tail after the last row at or before the state's step: what a resume repeated in front
+     * of it is the state's to tell. */
+    while (from > 0 && more->step[from - 1] > last)
+        from--;
+    if (from == more->n || last == NONE)
+        return false;
+    if (!columns_alloc(arena, curve->n + more->n - from, true, &out))
+        return false;
+    for (size_t i = 0; i < curve->n; i++, out.n++) {
+        columns_put(&out, i, &have, i, curve->segment[i]);
+        out.source[i] = curve->source ? curve->source[i] : curve->source_id;
+    }
+    for (size_t i = from; i < more->n; i++) {
+        bool replaces = i > from && repeats_step(more, i);
+
+        segment += i > from && more->step[i] < more->step[i - 1];
+        out.n -= replaces;
+        columns_put(&out, out.n, more, i, segment);
+        out.source[out.n++] = source_id;
+    }
+    *curve = curve_of(curve->name, curve->source_id, &out);
+    return true;
+}
+
+static int build(const struct run_facts *facts, const struct candidate *best, struct curve *curve,
+                 struct error *err)
+{
+    struct arena *arena = facts->cache->arena;
+    struct point_columns p, more;
+    struct candidate next = *best;
+    int rc = load(facts, best->series, &p, err);
+
+    if (rc != OK)
+        return rc;
+    *curve = (struct curve){.name = best->series->name, .source_id = best->series->source_id,
+                            .n = p.n, .value = p.value, .step = p.step, .seq = p.seq,
+                            .line = p.line, .segment = p.segment};
+    if (!is_clean(&p)) {
+        struct columns out;
+
+        if (!columns_alloc(arena, p.n, false, &out))
+            return error_set(err, E_NOMEM, "no memory for %zu points", p.n);
+        copy_clean(&p, &out);
+        *curve = curve_of(best->series->name, best->series->source_id, &out);
+    }
+    while (next.class < 4 && best_series(facts, best->series->name, next.class, &next)) {
+        if (next.class > 3)
+            break;              /* last values only */
+        rc = load(facts, next.series, &more, err);
+        if (rc != OK)
+            return rc;
+        if (sources_agree(&p, &more) &&
+            append(curve, &more, next.series->source_id, arena))
+            break;
+    }
+    curve->n_segments = 1;
+    for (size_t i = 0; i < curve->n; i++)
+        if (curve->segment[i] + 1 > curve->n_segments)
+            curve->n_segments = curve->segment[i] + 1;
+    return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the curve %s",
+                                           curve->name) : OK;
+}
+
+/* ---- Questions ---- */
+
+static const struct curve *from_memory(const struct facts_memory *memory, const char *name)
+{
+    for (size_t i = 0; i < memory->n_curves; i++)
+        if (strcmp(memory->curves[i].name, name) == 0)
+            return &memory->curves[i];
+    return NULL;
+}
+
+static const struct curve *from_store(const struct run_facts *facts, const char *name)
+{
+    struct candidate best;
+    struct error err;
+    struct curve *curve;
+
+    if (!best_series(facts, name, -1, &best))
+        return NULL;
+    curve = arena_alloc(facts->cache->arena, sizeof *curve);
+    if (!curve)
+        return NULL;
+    if (build(facts, &best, curve, &err) != OK) {
+        facts_fail(facts, &err);
+        return NULL;
+    }
+    return curve;
+}
+
+const struct curve *facts_curve(const struct run_facts *facts, const char *name)
+{
+    struct facts_cache *cache = facts->cache;
+
+    if (cache->memory)
+        return from_memory(cache->memory, name);
+    for (struct facts_name *known = cache->curves; known; known = known->next)
+        if (strcmp(known->name, name) == 0)
+            return known->curve;
+    struct facts_name *slot = arena_alloc(cache->arena, sizeof *slot);
+    if (!slot)
+        return NULL;
+    slot->name = arena_strdup(cache->arena, name);
+    slot->curve = from_store(facts, name);
+    slot->next = cache->curves;
+    cache->curves = slot;
+    return slot->curve;
+}
+
+static bool is_listed(const struct curve *const *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_eval_loss(const struct run_facts *facts, const char *name,
+                          const struct curve **list, size_t *n)
+{
+    if (!metric_is_eval_loss(name) || is_listed(list, *n, name))
+        return;
+    const struct curve *curve = facts_curve(facts, name);
+    if (curve)
+        list[(*n)++] = curve;
+}
+
+const struct curve *const *facts_eval_losses(const struct run_facts *facts, size_t *n)
+{
+    struct facts_cache *cache = facts->cache;
+    const struct facts_memory *memory = cache->memory;
+    size_t n_names = memory ? memory->n_curves : facts->n_series;
+
+    if (!cache->eval_losses_known && n_names) {
+        const struct curve **list = arena_array(cache->arena, n_names + 1, sizeof *list);
+
+        if (list)
+            add_eval_loss(facts, "eval_loss", list, &cache->n_eval_losses);
+        for (size_t i = 0; list && i < n_names; i++)
+            add_eval_loss(facts, memory ? memory->curves[i].name : facts->series[i].name, list,
+                          &cache->n_eval_losses);
+        cache->eval_losses = list;
+        cache->eval_losses_known = true;
+    }
+    *n = cache->n_eval_losses;
+    return cache->eval_losses;
+}
+
+int64_t curve_source(const struct curve *curve, size_t i)
+{
+    return curve->source ? curve->source[i] : curve->source_id;
+}
+
+/* First and one past the last index of the points from a source; they stand together. */
+static void range_of_source(const struct curve *curve, int64_t source_id, size_t *from, size_t *to)
+{
+    *from = 0;
+    *to = curve->source || curve->source_id == source_id ? curve->n : 0;
+    if (!curve->source)
+        return;
+    size_t low = 0, high = curve->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (curve->source[middle] == curve->source_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (source_id == curve->source_id)
+        *to = low;
+    else if (low < curve->n && curve->source[low] == source_id)
+        *from = low;
+    else
+        *to = 0;
+}
+
+bool curve_on_row(const struct curve *curve, const struct curve *other, size_t i, double *value)
+{
+    size_t low, high, end;
+
+    if (!curve || !other || i >= other->n)
+        return false;
+    range_of_source(curve, curve_source(other, i), &low, &end);
+    high = end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (curve->seq[middle] < other->seq[i])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low >= end || curve->seq[low] != other->seq[i])
+        return false;
+    *value = curve->value[low];
+    return true;
+}
+
+ptrdiff_t curve_at_step(const struct curve *curve, int64_t step)
+{
+    if (!curve || curve->n == 0)
+        return -1;
+    for (size_t i = curve->n; i-- > 0;)
+        if (curve->step[i] != NONE && curve->step[i] <= step)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+int64_t curves_last_step(const struct run_facts *facts)
+{
+    static const char *const NAMES[] = {"loss", "reward", "learning_rate", "grad_norm"};
+    int64_t last = NONE;
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const struct curve *curve = facts_curve(facts, NAMES[i]);
+        int64_t step = curve ? greatest_step(curve->step, curve->n) : NONE;
+
+        if (step > last)
+            last = step;
+    }
+    return last;
+}

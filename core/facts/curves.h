@@ -1,0 +1,11 @@
+/* Curves: one metric of a run from the points of its series (FORMATS.md B0 rule 6, CHECKS.md F1).
+ * The public questions stand in run_facts.h. */
+#ifndef CORE_FACTS_CURVES_H
+#define CORE_FACTS_CURVES_H
+
+#include "core/facts/facts_cache.h"
+
+/* Last step of the most complete curve of any training metric, or NONE. */
+int64_t curves_last_step(const struct run_facts *facts);
+
+#endif

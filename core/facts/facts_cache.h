@@ -1,0 +1,51 @@
+/* What run_facts keeps behind its back; for the files of core/facts/ only. */
+#ifndef CORE_FACTS_FACTS_CACHE_H
+#define CORE_FACTS_FACTS_CACHE_H
+
+#include "core/facts/run_facts.h"
+
+#define FACTS_BYTES ((size_t)2 << 30)   /* points of a long run: 36 bytes a point and metric */
+
+struct facts_name {             /* a curve that was asked for; curve NULL: there is none */
+    const char *name;
+    const struct curve *curve;
+    struct facts_name *next;
+};
+
+struct facts_tensor_list {
+    int64_t artefact_id;
+    const struct tensor *tensors;
+    size_t n;
+    struct facts_tensor_list *next;
+};
+
+struct facts_cache {
+    struct arena *arena;
+    struct store *store;                    /* NULL: from memory */
+    const struct facts_memory *memory;      /* NULL: from a store */
+
+    const struct setting **by_trust;        /* by side, name, trust */
+    size_t n_by_trust;
+    struct facts_name *curves;
+    const struct curve *const *eval_losses;
+    size_t n_eval_losses;
+    bool eval_losses_known;
+    struct facts_tensor_list *tensors;
+    const struct sample *lengths;
+    size_t n_lengths;
+    const struct dataset *lengths_of;
+    bool lengths_known;
+    struct error failure;                   /* the first failure of a load on demand */
+};
+
+/* Remembers the first failure of a load that has no error of its own. */
+void facts_fail(const struct run_facts *facts, const struct error *why);
+
+/* settings.c: sorts the settings by trust; E_NOMEM. */
+MUST_CHECK int facts_index_settings(struct run_facts *facts, struct error *err);
+/* N of the nearest folder checkpoint-N around the file, or NONE. */
+int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path);
+/* The importer that read the source is this one; false for 0 and unknown ids. */
+bool facts_source_is(const struct run_facts *facts, int64_t source_id, const char *importer);
+
+#endif
