@@ -118,7 +118,7 @@ unsigned needs_met(const struct run_facts *facts)
     if (facts->n_events > 0)
         met |= NEEDS_LOG;
     for (size_t i = 0; i < facts->n_sources; i++)
-        if (facts->sources[i].importer && strcmp(facts->sources[i].importer, "console-log") == 0)
+        if (facts->sources[i].importer && strncmp(facts->sources[i].importer, "console", 7) == 0)
             met |= NEEDS_LOG;
     if (facts->n_generations > 0)
         met |= NEEDS_GENERATIONS;
