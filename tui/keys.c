@@ -55,7 +55,7 @@ int key_parse(const char *name)
     return -1;
 }
 
-void key_name(int key, char out[16])
+void key_to_name(int key, char out[16])
 {
     for (size_t i = 0; i < N_NAMES; i++)
         if (NAMES[i].key == key) {

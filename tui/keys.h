@@ -34,7 +34,7 @@ enum key_code {
 /* -1: no such key. */
 int key_parse(const char *name);
 /* At most 16 bytes with the NUL. */
-void key_name(int key, char out[16]);
+void key_to_name(int key, char out[16]);
 /* The action of a table that a key is bound to, or NULL. The config file's `bind VIEW ACTION KEYS`
  * (keys_rebind) goes before the table's own keys. */
 const struct action *keys_find(const struct action *actions, const char *view_id, int key);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include <stdbool.h>
+
 #include "core/base/error.h"
 #include "views/canvas.h"
 
@@ -42,10 +44,12 @@ struct screen {
 
 struct theme;
 
+/* colour: -1 never, 0 as NO_COLOR and the terminal say, 1 whatever NO_COLOR says. E_UNSUPPORTED:
+ * the terminal type is not known. */
 MUST_CHECK int screen_curses_open(struct screen **out, const struct theme *theme, bool ascii,
+                                  int colour, struct error *err);
+/* Keys from a script file; 80x24 until it says otherwise. */
+MUST_CHECK int screen_script_open(struct screen **out, const char *path, bool ascii,
                                   struct error *err);
-/* Keys from a script file ("-": stdin); screenshots go to `folder` or to stdout. */
-MUST_CHECK int screen_script_open(struct screen **out, const char *script, const char *folder,
-                                  bool ascii, struct error *err);
 
 #endif
