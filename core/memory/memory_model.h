@@ -9,6 +9,7 @@ enum weight_kind { WEIGHTS_16BIT, WEIGHTS_32BIT, WEIGHTS_NF4_DOUBLE, WEIGHTS_NF4
 struct memory_shape {           /* the model; 0: not known */
     double n_parameters, n_trainable, n_linear;
     double layers, hidden, kv_hidden, feed_forward, vocabulary;
+    double heads;               /* attention heads: only asked without flash attention */
     bool is_classic_mlp;
 };
 
@@ -21,6 +22,7 @@ struct memory_settings {
     double logits_factor;               /* c of F20: 8, 16 or 0; negative: no logits are built */
     double accumulation;
     double eval_batch, n_eval, eval_keeps_predictions;      /* 1 when predictions pile up */
+    bool eval_generates;                /* a KV cache in place of logits */
 };
 
 struct memory_parts {
@@ -39,6 +41,16 @@ struct memory_estimate {
 
 void memory_estimate(const struct memory_shape *shape, const struct memory_settings *settings,
                      struct memory_estimate *out);
+/* The largest sequence whose training peak, times `scale`, stays within `limit` bytes; 0: none, or
+ * not known. */
+double memory_longest_sequence(const struct memory_shape *shape,
+                               const struct memory_settings *settings, double scale, double limit);
+/* Parameters of the model from its shape (SwiGLU, separate head), and those of its quantised
+ * linears; 0 when a number is missing. For configs that do not state them. */
+double memory_count_parameters(const struct memory_shape *shape, bool ties_embeddings);
+double memory_count_linear(const struct memory_shape *shape);
+/* LoRA on all linears of the shape. */
+double memory_count_lora(const struct memory_shape *shape, double rank);
 const char *memory_phase_name(enum memory_phase phase);
 /* F10: LoRA parameters of one matched linear. */
 double lora_parameters(double rank, double in, double out, bool is_dora);

@@ -17,7 +17,14 @@ struct rung {
     double alone;               /* peak with this rung alone; 0 not known */
     bool is_taken;              /* already on: skipped */
     bool fits;                  /* estimate <= 0.90 capacity */
-    char change_text[160];
+    char change_text[160];      /* where `change` lives: a ladder is not copied */
+};
+
+/* What is known beside the model. */
+struct ladder_facts {
+    double capacity;            /* bytes of the GPU; 0: not known */
+    double measured;            /* allocated + asked of the OOM text; 0: none */
+    double p99, cut_share;      /* 99th percentile of row lengths (0: unknown), rows above it */
 };
 
 struct ladder {
@@ -26,12 +33,16 @@ struct ladder {
     ptrdiff_t proposal;         /* the single rung that is enough, or the last of the prefix; -1 */
     bool proposal_is_single;
     double scale;               /* measured / estimated, applied to all estimates; 1 when not */
+    double before;              /* scaled peak at the settings as they are; 0 not known */
 };
 
-/* measured: allocated + asked of the OOM text (0: none). p99: 99th percentile of row lengths (0:
- * unknown); cut_share: rows that a limit of p99 would cut. */
+/* How a framework spells the settings. */
+enum ladder_dialect { DIALECT_TRANSFORMERS, DIALECT_LLAMAFACTORY, DIALECT_AXOLOTL };
+
+/* The rungs 1 to 7 in order, each with its estimate where the model's shape is known. Rungs 0 and
+ * 0e (memory held, evaluation) are checks of their own and not in here. */
 void oom_ladder(const struct memory_shape *shape, const struct memory_settings *settings,
-                double capacity, double measured, double p99, double cut_share,
+                const struct ladder_facts *facts, enum ladder_dialect dialect,
                 struct ladder *out);
 
 #endif
