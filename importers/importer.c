@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/unicode.h"
 #include "core/facts/config_names.h"
 #include "core/facts/metric_names.h"
 #include "core/read/source.h"
@@ -93,9 +94,28 @@ static bool tree_has_secret(const struct json *value)
 
 /* ---- Settings ---- */
 
+/* The last step before the store: what is kept is valid UTF-8. */
 static int put_setting(struct import *import, const struct setting *setting, struct error *err)
 {
-    return sink_setting(import->sink, setting, err);
+    struct setting clean = *setting;
+    struct buf name, value;
+
+    if (unicode_is_valid(str_of(setting->raw_name)) && unicode_is_valid(str_of(setting->value)))
+        return sink_setting(import->sink, setting, err);
+    buf_init(&name, SETTING_NAME_MAX_BYTES * 4);
+    buf_init(&value, SETTING_MAX_BYTES * 4);
+    unicode_valid(&name, str_of(setting->raw_name));
+    unicode_valid(&value, str_of(setting->value));
+    clean.raw_name = name.p;
+    if (setting->name == setting->raw_name)
+        clean.name = name.p;
+    if (setting->value)
+        clean.value = value.p;
+    int rc = name.failed || value.failed ? error_set(err, E_NOMEM, "a setting")
+                                         : sink_setting(import->sink, &clean, err);
+    buf_free(&name);
+    buf_free(&value);
+    return rc;
 }
 
 /* The row that holds the meaning where the file's own word means the opposite. */

@@ -29,7 +29,8 @@ struct pickle_value {
     double number;
     struct str text;            /* text, bytes; decimal digits of a big int; "module name" of GLOBAL */
     struct pickle_value **items;/* list, tuple, set; dict: key, value, key, value … */
-    size_t n;                   /* items (dict: twice the pairs) */
+    size_t n;                   /* items (dict: twice the pairs); a CALL may have items too */
+    size_t capacity;            /* private */
     struct pickle_value *callee, *arguments, *state;    /* CALL */
 };
 
