@@ -5,8 +5,23 @@
 #ifndef VIEWS_PLOT_H
 #define VIEWS_PLOT_H
 
+#include "core/stats/reduce.h"
 #include "views/canvas.h"
 #include "views/view.h"
+
+#define PLOT_MAX_SERIES 8       /* the views draw two or three */
+
+/* What does not depend on range and size: made once at load, so that a redraw of a million points
+ * does not read them. */
+struct plot_prepared {
+    size_t n_parts;                     /* segments */
+    const size_t *part_starts;          /* n_parts + 1 */
+    const bool *is_spike;
+    const size_t *spikes;
+    size_t n_spikes;
+    struct series_blocks raw, smooth;
+    bool is_smoothed;                   /* not for points, constants, short series, weight 0 */
+};
 
 struct plot_series {
     size_t n;
@@ -17,7 +32,12 @@ struct plot_series {
     bool is_points;             /* eval points: never joined, drawn as marks */
     bool is_tail;               /* abandoned tail: dim */
     double smoothing;           /* 0 … <1; the raw band is drawn dim under it */
+    const struct plot_prepared *prepared;   /* NULL: made for this one drawing */
 };
+
+/* Borrows the arrays of the series. E_NOMEM. */
+MUST_CHECK int plot_prepare(struct plot_prepared *out, const struct plot_series *series,
+                            struct arena *arena, struct error *err);
 
 enum plot_mark_kind { PLOT_MARK_CHECKPOINT, PLOT_MARK_RESUME, PLOT_MARK_END, PLOT_MARK_EVAL };
 
@@ -38,11 +58,14 @@ struct plot {
     double cursor_x;            /* NaN: none */
     bool has_rail, has_axis;
     const char *x_name;
+    int gutter;                 /* least cells for the labels on the left, to line plots up */
+    const char *strip_name;     /* a strip of few rows: its name in the gutter; NULL: a plot */
 };
 
 /* What was drawn, for titles and the status line. */
 struct plot_said {
     size_t n_points, n_nan, n_pos_inf, n_neg_inf, n_zero, n_clipped;
+    size_t n_not_positive;      /* on a log axis: zero or less, marked on the rail */
     double clipped_at;          /* the greatest clipped value */
     double y_low, y_high;
     const char *sentence;       /* when there is no finite value: one sentence, else NULL */
