@@ -78,7 +78,8 @@ struct view {
     struct arena *arena;                /* reset before each load */
     struct desk *desk;
     bool has_focus;
-    int rows, columns;                  /* inner size at the last draw, for paging */
+    int rows, columns;                  /* inner size, set by the frame before load and draw */
+    const struct canvas *canvas;        /* for widths only */
 };
 
 void desk_choose_check(struct desk *desk, ptrdiff_t check);

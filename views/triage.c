@@ -1,0 +1,478 @@
+/* The checklist: one row a stage, the open stage's checks under it, the likely cause below.
+ * Decides nothing; verdicts.h does. */
+#include <string.h>
+
+#include "views/registry.h"
+#include "views/verdict_words.h"
+
+#define FOOTER_ROWS 6
+#define MAX_LINES   160
+
+enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_OPEN, ACT_CLOSE, ACT_NEXT,
+       ACT_PREVIOUS, ACT_ADD, ACT_STAGE };
+
+static const struct action ACTIONS[] = {
+    {ACT_DOWN, "down", "j Down", "next line of the checklist"},
+    {ACT_UP, "up", "k Up", "previous line"},
+    {ACT_TOP, "top", "g Home", "first line"},
+    {ACT_BOTTOM, "bottom", "G End", "last line"},
+    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
+    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    {ACT_OPEN, "open", "Enter", "open a stage, or a check's evidence; on a ? add the missing file"},
+    {ACT_CLOSE, "close", "Esc", "close the open stage"},
+    {ACT_NEXT, "next-check", "]", "evidence of the next check"},
+    {ACT_PREVIOUS, "previous-check", "[", "evidence of the previous check"},
+    {ACT_ADD, "add-file", "a", "add the missing file (:import PATH)"},
+    {ACT_STAGE + 0, "stage-0", "0", "stage 0: finished and finite"},
+    {ACT_STAGE + 1, "stage-1", "1", "stage 1: adapter"},
+    {ACT_STAGE + 2, "stage-2", "2", "stage 2: prompts"},
+    {ACT_STAGE + 3, "stage-3", "3", "stage 3: supervised"},
+    {ACT_STAGE + 4, "stage-4", "4", "stage 4: evaluation power"},
+    {ACT_STAGE + 5, "stage-5", "5", "stage 5: data"},
+    {ACT_STAGE + 6, "stage-6", "6", "stage 6: leak"},
+    {ACT_STAGE + 7, "stage-P", "P", "stage P: preference"},
+    {ACT_STAGE + 8, "stage-7", "7", "stage 7: hyperparameters"},
+    {0, NULL, NULL, NULL},
+};
+
+enum line_kind { LINE_STAGE, LINE_CHECK, LINE_REST, LINE_LATER };
+
+struct line {
+    enum line_kind kind;
+    int stage;
+    ptrdiff_t check;            /* row of the verdicts */
+};
+
+struct state {
+    struct line lines[MAX_LINES];
+    size_t n_lines, cursor, top;
+    int open_stage;             /* -1: none */
+    bool unfolded;
+    int64_t run_id;             /* the cursor belongs to this run */
+    ptrdiff_t shown_check;      /* 1 + the opened check that the cursor was moved to */
+};
+
+static int list_rows(const struct view *view)
+{
+    int rows = view->rows - FOOTER_ROWS;
+
+    return rows > 4 ? rows : view->rows;
+}
+
+static bool is_telling(const struct verdict_row *row)
+{
+    return row->result.verdict >= VERDICT_UNKNOWN;
+}
+
+static void add_line(struct state *state, struct line line)
+{
+    if (state->n_lines < MAX_LINES)
+        state->lines[state->n_lines++] = line;
+}
+
+static void add_checks(const struct view *view, struct state *state, const struct stage_row *stage,
+                       int index)
+{
+    bool folds = !state->unfolded && stage->n + N_STAGES > (size_t)list_rows(view);
+    bool has_rest = false;
+
+    if (stage->n == 0)
+        add_line(state, (struct line){LINE_LATER, index, -1});
+    for (size_t i = stage->first; i < stage->first + stage->n; i++) {
+        const struct verdict_row *row = &view->desk->verdicts->rows[i];
+
+        if (!folds || is_telling(row) || (ptrdiff_t)i == view->desk->check)
+            add_line(state, (struct line){LINE_CHECK, index, (ptrdiff_t)i});
+        else
+            has_rest = true;
+    }
+    if (has_rest)
+        add_line(state, (struct line){LINE_REST, index, -1});
+}
+
+static void make_lines(const struct view *view)
+{
+    struct state *state = view->state;
+
+    state->n_lines = 0;
+    for (int i = 0; view->desk->verdicts && i < N_STAGES; i++) {
+        add_line(state, (struct line){LINE_STAGE, i, -1});
+        if (i == state->open_stage)
+            add_checks(view, state, &view->desk->verdicts->stages[i], i);
+    }
+    if (state->cursor >= state->n_lines)
+        state->cursor = state->n_lines ? state->n_lines - 1 : 0;
+}
+
+static void scroll(const struct view *view)
+{
+    struct state *state = view->state;
+    size_t rows = (size_t)list_rows(view);
+
+    if (state->cursor < state->top)
+        state->top = state->cursor;
+    if (state->cursor >= state->top + rows)
+        state->top = state->cursor - rows + 1;
+}
+
+static int stage_of_check(const struct verdicts *verdicts, ptrdiff_t check)
+{
+    for (int i = 0; i < N_STAGES; i++)
+        if (check >= (ptrdiff_t)verdicts->stages[i].first &&
+            check < (ptrdiff_t)(verdicts->stages[i].first + verdicts->stages[i].n))
+            return i;
+    return -1;
+}
+
+static void go_to_check(struct view *view, ptrdiff_t check)
+{
+    struct state *state = view->state;
+    int stage = stage_of_check(view->desk->verdicts, check);
+
+    if (stage != state->open_stage)
+        state->unfolded = false;
+    state->open_stage = stage;
+    make_lines(view);
+    for (size_t i = 0; i < state->n_lines; i++)
+        if (state->lines[i].kind == LINE_CHECK && state->lines[i].check == check)
+            state->cursor = i;
+    scroll(view);
+}
+
+static int load(struct view *view, struct error *err)
+{
+    struct state *state = view->state;
+    struct desk *desk = view->desk;
+
+    (void)err;
+    if (state->run_id != desk->run_id) {
+        state->run_id = desk->run_id;
+        state->open_stage = -1;
+        state->unfolded = false;
+        state->shown_check = 0;
+        state->cursor = state->top = 0;
+    }
+    make_lines(view);
+    /* follow the opened check, but leave the cursor alone when only the numbers changed */
+    if (desk->verdicts && desk->check >= 0 && desk->check < (ptrdiff_t)desk->verdicts->n_rows &&
+        state->shown_check != desk->check + 1) {
+        state->shown_check = desk->check + 1;
+        go_to_check(view, desk->check);
+    }
+    scroll(view);
+    return OK;
+}
+
+/* ---- Drawing ---- */
+
+/* `*` marks a failing stage that may explain the opened check: it stands earlier. */
+static bool may_explain(const struct view *view, int stage)
+{
+    const struct desk *desk = view->desk;
+
+    return desk->check >= 0 && desk->verdicts->stages[stage].verdict == VERDICT_FAIL &&
+           stage < stage_of_check(desk->verdicts, desk->check);
+}
+
+static void draw_stage(const struct view *view, struct canvas *canvas, int row, int stage)
+{
+    const struct stage_row *about = &view->desk->verdicts->stages[stage];
+    int end = canvas_area(canvas).columns;
+
+    canvas_puts(canvas, row, 0, STYLE_TEXT, may_explain(view, stage) ? "*" : " ");
+    canvas_printf(canvas, row, 1, STYLE_TEXT, "%s %s", stage_key(about->stage),
+                  stage_name(about->stage));
+    canvas_fill(canvas, row, end - 5, 5, STYLE_TEXT, ' ');
+    canvas_puts(canvas, row, end - 4, verdict_style(about->verdict), verdict_word(about->verdict));
+}
+
+static void draw_check(const struct view *view, struct canvas *canvas, int row, ptrdiff_t check)
+{
+    const struct verdict_row *about = &view->desk->verdicts->rows[check];
+    bool is_quiet = about->explained_by || about->dismissed;
+    int end = canvas_area(canvas).columns;
+
+    canvas_puts(canvas, row, 2, STYLE_STRONG, check == view->desk->check ? ">" : " ");
+    canvas_puts(canvas, row, 3, is_quiet ? STYLE_DIM : STYLE_TEXT, about->check->id);
+    canvas_fill(canvas, row, end - 5, 5, STYLE_TEXT, ' ');
+    canvas_puts(canvas, row, end - 4,
+                about->dismissed ? STYLE_DIM : verdict_style(about->result.verdict),
+                about->dismissed ? "off" : verdict_word(about->result.verdict));
+}
+
+static void draw_rest(const struct view *view, struct canvas *canvas, int row, int stage)
+{
+    const struct stage_row *about = &view->desk->verdicts->stages[stage];
+    size_t n_ok = 0, n_na = 0;
+
+    for (size_t i = about->first; i < about->first + about->n; i++) {
+        enum verdict verdict = view->desk->verdicts->rows[i].result.verdict;
+
+        n_ok += verdict == VERDICT_PASS;
+        n_na += verdict == VERDICT_NOT_APPLICABLE;
+    }
+    canvas_printf(canvas, row, 3, STYLE_DIM, "%zu ok  %zu n/a", n_ok, n_na);
+}
+
+static void draw_line(const struct view *view, struct canvas *canvas, int row, size_t i)
+{
+    const struct state *state = view->state;
+    const struct line *line = &state->lines[i];
+    const char *later;
+
+    switch (line->kind) {
+    case LINE_STAGE:
+        draw_stage(view, canvas, row, line->stage);
+        break;
+    case LINE_CHECK:
+        draw_check(view, canvas, row, line->check);
+        break;
+    case LINE_REST:
+        draw_rest(view, canvas, row, line->stage);
+        break;
+    case LINE_LATER:
+        later = view->desk->verdicts->stages[line->stage].comes_later;
+        canvas_puts(canvas, row, 3, STYLE_DIM, later ? later : "no checks");
+        break;
+    }
+    if (i == state->cursor)
+        canvas_reverse(canvas, row, 0, canvas_area(canvas).columns);
+}
+
+/* Wraps a text over at most n rows; returns the rows used. */
+static int draw_wrapped(struct canvas *canvas, int row, int n, enum style_role style,
+                        const char *text)
+{
+    struct str rest = str_of(text);
+    int columns = canvas_area(canvas).columns, used = 0;
+
+    while (rest.n && used < n) {
+        struct str part = canvas_cut(canvas, rest, columns);
+        size_t cut = part.n;
+
+        while (cut < rest.n && cut > 0 && part.p[cut - 1] != ' ' && rest.p[cut] != ' ')
+            cut--;
+        if (cut == 0 || part.n == rest.n)
+            cut = part.n;
+        if (cut == 0)
+            break;
+        canvas_text(canvas, row + used++, 0, style, str_first(rest, cut));
+        rest = str_trim(str_skip(rest, cut));
+    }
+    return used;
+}
+
+static void draw_counts(const struct verdicts *verdicts, struct canvas *canvas, int row)
+{
+    size_t n[VERDICT_FAIL + 1] = {0};
+    int column = 0;
+
+    for (size_t i = 0; i < N_STAGES; i++)
+        n[verdicts->stages[i].verdict]++;
+    if (n[VERDICT_FAIL])
+        column = canvas_printf(canvas, row, column, STYLE_FAIL, "%zu FAIL ", n[VERDICT_FAIL]);
+    if (n[VERDICT_WARN])
+        column = canvas_printf(canvas, row, column, STYLE_WARN, "%zu warn ", n[VERDICT_WARN]);
+    if (n[VERDICT_UNKNOWN])
+        canvas_printf(canvas, row, column, STYLE_TEXT, "%zu to do", n[VERDICT_UNKNOWN]);
+}
+
+static void draw_cause(const struct verdicts *verdicts, struct canvas *canvas, int row, int n)
+{
+    const struct verdict_row *cause;
+    size_t n_explained = 0;
+
+    if (verdicts->headline < 0) {
+        int used = draw_wrapped(canvas, row, 2, STYLE_STRONG, "no fault found in what was imported");
+
+        if (verdicts->cheapest_import && n > used)
+            draw_wrapped(canvas, row + used, n - used, STYLE_DIM, verdicts->cheapest_import);
+        return;
+    }
+    cause = &verdicts->rows[verdicts->headline];
+    for (size_t i = 0; i < verdicts->n_rows; i++)
+        if (verdicts->rows[i].explained_by &&
+            strcmp(verdicts->rows[i].explained_by, cause->check->id) == 0)
+            n_explained++;
+    canvas_printf(canvas, row, 0, STYLE_STRONG, "%s:",
+                  verdicts->headline_is_warning ? "possible cause" : "likely cause");
+    canvas_puts(canvas, row + 1, 0, verdict_style(cause->result.verdict), cause->check->id);
+    row += 2;
+    n -= 2;
+    row += draw_wrapped(canvas, row, n_explained && n > 1 ? n - 1 : n, STYLE_TEXT,
+                        cause->result.finding ? cause->result.finding : "");
+    if (n_explained)
+        canvas_printf(canvas, row, 0, STYLE_DIM, "explains %zu more", n_explained);
+}
+
+static void draw(const struct view *view, struct canvas *canvas)
+{
+    const struct state *state = view->state;
+    int rows = list_rows(view), row = 0;
+
+    if (!view->desk->verdicts) {
+        draw_wrapped(canvas, 0, view->rows, STYLE_DIM,
+                     view->desk->import_total ? "reading the files …" : "no run is open; :runs lists them");
+        return;
+    }
+    for (size_t i = state->top; i < state->n_lines && row < rows; i++)
+        draw_line(view, canvas, row++, i);
+    if (rows == view->rows)
+        return;
+    /* room that the list leaves belongs to the cause */
+    draw_counts(view->desk->verdicts, canvas, row + 1 < view->rows - FOOTER_ROWS ? row + 1 : row);
+    row = row + 1 < view->rows - FOOTER_ROWS ? row + 2 : row + 1;
+    draw_cause(view->desk->verdicts, canvas, row, view->rows - row);
+}
+
+/* ---- Actions ---- */
+
+static void move(struct view *view, ptrdiff_t by)
+{
+    struct state *state = view->state;
+    ptrdiff_t last = (ptrdiff_t)state->n_lines - 1, to = (ptrdiff_t)state->cursor + by;
+
+    state->cursor = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);
+    scroll(view);
+}
+
+static void open_line(struct view *view)
+{
+    struct state *state = view->state;
+    const struct line line = state->lines[state->cursor];
+
+    if (line.kind == LINE_STAGE) {
+        state->open_stage = state->open_stage == line.stage ? -1 : line.stage;
+        state->unfolded = false;
+        make_lines(view);
+        for (size_t i = 0; i < state->n_lines; i++)
+            if (state->lines[i].kind == LINE_STAGE && state->lines[i].stage == line.stage)
+                state->cursor = i;
+    } else if (line.kind == LINE_REST) {
+        state->unfolded = true;
+        make_lines(view);
+    } else if (line.kind == LINE_CHECK) {
+        if (view->desk->check == line.check &&
+            view->desk->verdicts->rows[line.check].result.verdict == VERDICT_UNKNOWN)
+            view->desk->request = "import ";
+        desk_choose_check(view->desk, line.check);
+        view->desk->open_view = "evidence";
+    }
+    scroll(view);
+}
+
+static void close_stage(struct view *view)
+{
+    struct state *state = view->state;
+    int stage = state->open_stage;
+
+    state->open_stage = -1;
+    make_lines(view);
+    if (stage >= 0)
+        state->cursor = (size_t)stage;
+    scroll(view);
+}
+
+static void step_check(struct view *view, ptrdiff_t by)
+{
+    struct desk *desk = view->desk;
+    ptrdiff_t to = desk->check + by;
+
+    if (to < 0 || to >= (ptrdiff_t)desk->verdicts->n_rows)
+        return;
+    desk_choose_check(desk, to);
+    go_to_check(view, to);
+}
+
+static void open_stage(struct view *view, int stage)
+{
+    struct state *state = view->state;
+
+    state->open_stage = stage;
+    state->unfolded = false;
+    make_lines(view);
+    state->cursor = (size_t)stage;
+    scroll(view);
+}
+
+static bool act(struct view *view, int action)
+{
+    struct state *state = view->state;
+
+    if (!view->desk->verdicts)
+        return false;
+    switch (action) {
+    case ACT_DOWN:
+        move(view, 1);
+        return true;
+    case ACT_UP:
+        move(view, -1);
+        return true;
+    case ACT_TOP:
+        move(view, -MAX_LINES);
+        return true;
+    case ACT_BOTTOM:
+        move(view, MAX_LINES);
+        return true;
+    case ACT_PAGE_DOWN:
+        move(view, list_rows(view));
+        return true;
+    case ACT_PAGE_UP:
+        move(view, -list_rows(view));
+        return true;
+    case ACT_OPEN:
+        open_line(view);
+        return true;
+    case ACT_CLOSE:
+        if (state->open_stage < 0)
+            return false;
+        close_stage(view);
+        return true;
+    case ACT_NEXT:
+        step_check(view, 1);
+        return true;
+    case ACT_PREVIOUS:
+        step_check(view, -1);
+        return true;
+    case ACT_ADD:
+        view->desk->request = "import ";
+        return true;
+    default:
+        open_stage(view, action - ACT_STAGE);
+        return true;
+    }
+}
+
+/* ---- Search: over all checks, also those that are folded away ---- */
+
+static size_t n_lines(const struct view *view)
+{
+    return view->desk->verdicts ? view->desk->verdicts->n_rows : 0;
+}
+
+static struct str line_text(const struct view *view, size_t i)
+{
+    const struct verdict_row *row = &view->desk->verdicts->rows[i];
+
+    return str_of(arena_printf(view->arena, "%s %s %s", row->check->id, row->check->title,
+                               verdict_word(row->result.verdict)));
+}
+
+static void go(struct view *view, size_t i)
+{
+    go_to_check(view, (ptrdiff_t)i);
+}
+
+const struct view_ops view_triage = {
+    .id = "triage",
+    .title = "triage",
+    .state_size = sizeof(struct state),
+    .actions = ACTIONS,
+    .load = load,
+    .draw = draw,
+    .act = act,
+    .n_lines = n_lines,
+    .line = line_text,
+    .go = go,
+    .depends_on = DESK_RUN | DESK_CHECK,
+};
