@@ -56,7 +56,7 @@ struct fake_run *fake_run_new(enum run_kind kind)
     facts->last_epoch = NAN;
     facts->planned_epochs = NAN;
     facts->outcome_reason = "";
-    fake_source(run, "/fake/run/train.log", "console-log");
+    fake_source(run, "/fake/run/train.log", "console_log");
     facts->has_training_log = true;
     return run;
 }
