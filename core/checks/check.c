@@ -227,6 +227,7 @@ static struct evidence *add_rows(struct check_ctx *ctx, const struct curve *curv
     evidence->source_id = curve->source_id;
     if (i >= curve->n)
         return evidence;
+    evidence->source_id = curve_source(curve, i);
     evidence->line = curve->line ? curve->line[i] : NONE;
     evidence->step = curve->step ? curve->step[i] : NONE;
     evidence->value = curve->value[i];

@@ -95,6 +95,8 @@ static int run_checks(struct session *s, const char *only, struct error *err)
                                 .arena = s->arena};
         rc = check_run_one(check, &ctx, &results[n++], err);
     }
+    if (rc == OK)
+        rc = run_facts_status(s->facts, err);
     if (rc == OK && n > 0)
         rc = store_results_put(s->store, s->facts->run.id, results, n, s->hash, err);
     return rc;
