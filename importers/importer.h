@@ -30,6 +30,7 @@ struct peek {
 struct import {
     const char *path;
     const struct run *run;
+    const char *role;                   /* by the plan: split of a data set, role of an artefact */
     struct sink *sink;
     struct arena *arena;                /* batch: the importer resets it as it likes */
     const atomic_bool *cancel;          /* looked at every 256 rows; may be NULL */
