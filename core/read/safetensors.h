@@ -16,6 +16,9 @@ struct safetensors {
     size_t n;
     bool is_cut;                /* the file ends before the last tensor */
     int64_t missing_bytes;
+    size_t n_bad;               /* entries left out: no dtype, shape or offsets that agree */
+    const char *first_bad;      /* name of the first of them */
+    bool is_overlapping;        /* ranges overlap: then no values are read */
 };
 
 /* Values of F32, F16, BF16 and F64 tensors are streamed for norms when the file is at most
