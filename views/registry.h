@@ -24,7 +24,9 @@ size_t view_count(void);
 const struct view_ops *view_at(size_t i);
 const struct view_ops *view_by_id(const char *id);
 
-/* The help pane shows these beside its own: set once by the frame. */
-void view_help_set_frame_actions(const struct action *actions);
+/* The help pane shows these beside the panes' own: set once by the frame. `keys` gives the keys of an
+ * action as the user bound them (NULL: the defaults). */
+void view_help_set_frame_actions(const struct action *actions,
+                                 const char *(*keys)(const struct action *, const char *view_id));
 
 #endif

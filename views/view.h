@@ -78,6 +78,7 @@ struct view {
     struct arena *arena;                /* reset before each load */
     struct desk *desk;
     bool has_focus;
+    bool wants_load;                    /* set by act: what is to be shown is not loaded yet */
     int rows, columns;                  /* inner size, set by the frame before load and draw */
     const struct canvas *canvas;        /* for widths only */
 };

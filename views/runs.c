@@ -1,0 +1,147 @@
+/* The runs of the cache: choose one, or draw one beside the other. */
+#include "views/registry.h"
+#include "views/table.h"
+
+enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_OPEN, ACT_BASELINE };
+
+static const struct action ACTIONS[] = {
+    {ACT_DOWN, "down", "j Down", "next run"},
+    {ACT_UP, "up", "k Up", "previous run"},
+    {ACT_TOP, "top", "g Home", "first run"},
+    {ACT_BOTTOM, "bottom", "G End", "last run"},
+    {ACT_PAGE_DOWN, "page-down", "C-d PgDn", "a page down"},
+    {ACT_PAGE_UP, "page-up", "C-u PgUp", "a page up"},
+    {ACT_OPEN, "open", "Enter", "open the run"},
+    {ACT_BASELINE, "baseline", "b Space", "draw the run beside the open one, or no longer"},
+    {0, NULL, NULL, NULL},
+};
+
+static const struct table_column COLUMNS[] = {
+    {"", false, 0}, {"run", false, 32}, {"state", false, 0}, {"kind", false, 0}, {"folder", false, 0}};
+
+struct state {
+    struct table table;
+    const struct desk *desk;
+};
+
+static struct str cell(const void *context, size_t row, size_t column, enum style_role *style)
+{
+    const struct desk *desk = ((const struct state *)context)->desk;
+    const struct run *run = &desk->runs[row];
+
+    switch (column) {
+    case 0:
+        return str_of(run->id == desk->run_id ? ">" : run->id == desk->baseline_id ? "=" : " ");
+    case 1:
+        return str_of(run->name);
+    case 2:
+        *style = run->outcome == OUTCOME_CRASHED ? STYLE_FAIL : STYLE_TEXT;
+        return str_of(outcome_name(run->outcome));
+    case 3:
+        return str_of(run_kind_name(run->kind));
+    default:
+        *style = STYLE_DIM;
+        return str_of(run->folder);
+    }
+}
+
+static int load(struct view *view, struct error *err)
+{
+    struct state *state = view->state;
+
+    (void)err;
+    state->desk = view->desk;
+    state->table.columns = COLUMNS;
+    state->table.n_columns = sizeof COLUMNS / sizeof COLUMNS[0];
+    state->table.n_rows = view->desk->n_runs;
+    state->table.cell = cell;
+    state->table.context = state;
+    state->table.match = view->desk->search;
+    state->table.sorted_by = -1;
+    if (state->table.selected >= view->desk->n_runs)
+        state->table.selected = view->desk->n_runs ? view->desk->n_runs - 1 : 0;
+    return OK;
+}
+
+static void draw(const struct view *view, struct canvas *canvas)
+{
+    const struct state *state = view->state;
+
+    if (view->desk->n_runs == 0)
+        canvas_puts(canvas, 0, 0, STYLE_DIM, "no runs yet; :import PATH adds some");
+    else
+        table_draw(&state->table, canvas, view->has_focus);
+}
+
+static bool act(struct view *view, int action)
+{
+    struct state *state = view->state;
+    struct desk *desk = view->desk;
+    int page = view->rows > 2 ? view->rows - 2 : 1;
+    int64_t run = desk->n_runs ? desk->runs[state->table.selected].id : 0;
+
+    switch (action) {
+    case ACT_DOWN:
+        table_move(&state->table, 1, view->rows);
+        return true;
+    case ACT_UP:
+        table_move(&state->table, -1, view->rows);
+        return true;
+    case ACT_TOP:
+        table_go(&state->table, 0, view->rows);
+        return true;
+    case ACT_BOTTOM:
+        table_go(&state->table, desk->n_runs, view->rows);
+        return true;
+    case ACT_PAGE_DOWN:
+        table_move(&state->table, page, view->rows);
+        return true;
+    case ACT_PAGE_UP:
+        table_move(&state->table, -page, view->rows);
+        return true;
+    case ACT_OPEN:
+        if (run) {
+            desk_choose_run(desk, run);
+            desk->open_view = "triage";
+        }
+        return true;
+    case ACT_BASELINE:
+        desk->baseline_id = desk->baseline_id == run || run == desk->run_id ? 0 : run;
+        desk->changed |= DESK_BASELINE;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static size_t n_lines(const struct view *view)
+{
+    return view->desk->n_runs;
+}
+
+static struct str line_text(const struct view *view, size_t i)
+{
+    const struct run *run = &view->desk->runs[i];
+
+    return str_of(arena_printf(view->arena, "%s %s %s", run->name, outcome_name(run->outcome),
+                               run->folder));
+}
+
+static void go(struct view *view, size_t i)
+{
+    table_go(&((struct state *)view->state)->table, i, view->rows);
+}
+
+const struct view_ops view_runs = {
+    .id = "runs",
+    .title = "runs",
+    .state_size = sizeof(struct state),
+    .actions = ACTIONS,
+    .load = load,
+    .draw = draw,
+    .act = act,
+    .n_lines = n_lines,
+    .line = line_text,
+    .go = go,
+    .depends_on = DESK_RUN | DESK_BASELINE,
+};
