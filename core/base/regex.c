@@ -8,7 +8,7 @@
 
 /* A pattern that needs more than this on one line is no pattern of ours. */
 #define MATCH_LIMIT    1000000
-#define DEPTH_LIMIT    1000
+#define DEPTH_LIMIT    250000
 #define HEAP_LIMIT_KIB 20000
 
 struct regex {
@@ -89,6 +89,8 @@ int regex_search(const struct regex *regex, struct str text, struct regex_match 
     if (!data)
         return E_NOMEM;
     rc = pcre2_match(regex->code, (PCRE2_SPTR)p, text.n, 0, 0, data, regex->limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)      /* the interpreter keeps its stack in the heap */
+        rc = pcre2_match(regex->code, (PCRE2_SPTR)p, text.n, 0, PCRE2_NO_JIT, data, regex->limits);
     if (rc > 0) {
         take_groups(data, rc, str_from(p, text.n), match);
         rc = 1;
