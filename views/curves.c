@@ -1,0 +1,513 @@
+/* The curves pane: which metric, which part of it, where the cursor is. Reading the data is in
+ * curves_data.c, drawing in curves_draw.c, the list of marks in curves_marks.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/facts/metric_names.h"
+#include "views/curves_parts.h"
+#include "views/registry.h"
+
+#define DENSE          40               /* points a cell from which a chosen step is zoomed to */
+#define ZOOMED_POINTS  10               /* points a cell then */
+#define USUAL_COLUMNS  50               /* before the first drawing */
+#define PAGE_POINTS    20
+
+const double curves_weights[4] = {0, 0.6, 0.9, 0.99};
+
+enum {
+    ACT_LEFT, ACT_RIGHT, ACT_PAGE_LEFT, ACT_PAGE_RIGHT, ACT_FIRST, ACT_LAST, ACT_NEXT_MARK,
+    ACT_PREVIOUS_MARK, ACT_ZOOM_IN, ACT_ZOOM_OUT, ACT_ZOOM_ALL, ACT_X, ACT_LOG, ACT_SMOOTH, ACT_CLIP,
+    ACT_MARKS, ACT_NEXT_SERIES, ACT_PREVIOUS_SERIES
+};
+
+static const struct action ACTIONS[] = {
+    {ACT_LEFT, "previous-sample", "Left", "cursor to the sample before"},
+    {ACT_RIGHT, "next-sample", "Right", "cursor to the next sample"},
+    {ACT_PAGE_LEFT, "previous-samples", "PgUp", "20 samples back"},
+    {ACT_PAGE_RIGHT, "next-samples", "PgDn", "20 samples on"},
+    {ACT_FIRST, "first-sample", "g Home", "cursor to the first sample"},
+    {ACT_LAST, "last-sample", "G End", "cursor to the last sample"},
+    {ACT_NEXT_MARK, "next-mark", "C-Right )", "cursor to the next mark: NaN, spike, resume, checkpoint"},
+    {ACT_PREVIOUS_MARK, "previous-mark", "C-Left (", "cursor to the mark before"},
+    {ACT_ZOOM_IN, "zoom-in", "+", "half of the axis around the cursor"},
+    {ACT_ZOOM_OUT, "zoom-out", "-", "twice as much of the axis"},
+    {ACT_ZOOM_ALL, "zoom-all", "=", "the whole axis"},
+    {ACT_X, "x-axis", "x", "x: step, epoch, step on a log axis"},
+    {ACT_LOG, "log-y", "L", "logarithmic y; 0 and less go to the rail"},
+    {ACT_SMOOTH, "smoothing", "S",
+     "ema 0, .6, .9, .99: it trails by about w/(1-w) samples; the raw band stays"},
+    {ACT_CLIP, "clip-spikes", "o", "clip lone spikes (each marked ! on the rail) or show them whole"},
+    {ACT_MARKS, "marks", "m", "list of marks"},
+    {ACT_NEXT_SERIES, "next-series", "j Down", "next metric"},
+    {ACT_PREVIOUS_SERIES, "previous-series", "k Up", "metric before"},
+    {0, NULL, NULL, NULL},
+};
+
+/* ---- What to show for a check ---- */
+
+static const struct verdict_row *opened(const struct view *view)
+{
+    const struct desk *desk = view->desk;
+    if (!desk->verdicts || desk->check < 0 || desk->check >= (ptrdiff_t)desk->verdicts->n_rows)
+        return NULL;
+    return &desk->verdicts->rows[desk->check];
+}
+
+static bool is_listed(const struct curves_state *state, const char *name)
+{
+    for (size_t i = 0; name && i < state->n_names; i++)
+        if (strcmp(state->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The metric that the evidence names, the one looked at first. */
+static const char *metric_of_evidence(const struct view *view, const struct check_result *result)
+{
+    const struct curves_state *state = view->state;
+    for (size_t k = 0; k < result->n_evidence; k++) {
+        size_t i = (view->desk->evidence + k) % result->n_evidence;
+        if (is_listed(state, result->evidence[i].series))
+            return result->evidence[i].series;
+    }
+    return NULL;
+}
+
+/* Where the evidence names none: by check, then by stage. */
+static const char *metric_of_check(const struct curves_state *state, const struct check *check)
+{
+    static const struct {
+        const char *check, *metric;
+    } fitting[] = {
+        {"lr-zero", "learning_rate"},
+        {"grpo-completions-clipped", "completions/clipped_ratio"},
+        {"grpo-no-signal", "frac_reward_zero_std"},
+        {"grpo-no-signal", "reward_std"},
+        {"kl-too-high", "kl"},
+        {"negative-kl", "kl"},
+    };
+    for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++)
+        if (strcmp(check->id, fitting[i].check) == 0 && is_listed(state, fitting[i].metric))
+            return fitting[i].metric;
+    if (check->stage == STAGE_PREFERENCE)
+        return is_listed(state, "reward") ? "reward" : is_listed(state, "kl") ? "kl" : NULL;
+    return NULL;
+}
+
+static const char *fitting_metric(const struct view *view)
+{
+    const struct curves_state *state = view->state;
+    const struct verdict_row *row = opened(view);
+    const char *name = row ? metric_of_evidence(view, &row->result) : NULL;
+
+    if (!name && row)
+        name = metric_of_check(state, row->check);
+    /* An eval loss is seen best against the training loss. */
+    if (name && metric_is_eval_loss(name) && is_listed(state, "loss"))
+        name = "loss";
+    if (!name)
+        name = is_listed(state, "loss") ? "loss" : state->n_names ? state->names[0] : NULL;
+    return name;
+}
+
+static int64_t fault_step(const struct view *view)
+{
+    const struct verdict_row *row = opened(view);
+
+    if (!row)
+        return view->desk->step;
+    if (view->desk->evidence < row->result.n_evidence &&
+        row->result.evidence[view->desk->evidence].step != NONE)
+        return row->result.evidence[view->desk->evidence].step;
+    if (row->result.from_step != NONE)
+        return row->result.from_step;
+    for (size_t i = 0; i < row->result.n_evidence; i++)
+        if (row->result.evidence[i].step != NONE)
+            return row->result.evidence[i].step;
+    return view->desk->step;
+}
+
+/* ---- Cursor and zoom ---- */
+
+ptrdiff_t curves_cursor(const struct view *view)
+{
+    const struct curves_state *state = view->state;
+    const struct curve *curve = state->picture.curve;
+    int64_t step = view->desk->step;
+
+    if (!state->has_picture)
+        return -1;
+    bool is_valid = state->cursor >= 0 && (size_t)state->cursor < curve->n;
+    if (step == NONE)
+        return is_valid ? state->cursor : -1;
+    if (is_valid && (curve->step[state->cursor] == step || curve->step[state->cursor] == NONE))
+        return state->cursor;
+    return picture_point_at(&state->picture, step);
+}
+
+static void show_all(struct curves_state *state)
+{
+    state->x_low = 1;
+    state->x_high = 0;
+}
+
+static bool is_zoomed(const struct curves_state *state)
+{
+    return state->x_low < state->x_high;
+}
+
+/* Moves the shown part so that the cursor is in it. */
+static void follow_cursor(struct curves_state *state)
+{
+    if (!is_zoomed(state) || state->cursor < 0)
+        return;
+    double x = state->picture.x[state->cursor], width = state->x_high - state->x_low;
+    if (x >= state->x_low && x <= state->x_high)
+        return;
+    state->x_low = x - width / 2;
+    state->x_high = x + width / 2;
+}
+
+static void set_cursor(struct view *view, ptrdiff_t point)
+{
+    struct curves_state *state = view->state;
+    const struct curve *curve = state->picture.curve;
+
+    if (curve->n == 0)
+        return;
+    state->cursor = point < 0 ? 0 : point >= (ptrdiff_t)curve->n ? (ptrdiff_t)curve->n - 1 : point;
+    if (curve->step[state->cursor] != NONE)
+        desk_choose_step(view->desk, curve->step[state->cursor]);
+    follow_cursor(state);
+}
+
+/* In a long run the fault would be a dot: show its neighbourhood, more of what came before. */
+static void zoom_to_fault(const struct view *view, struct curves_state *state)
+{
+    const struct picture *picture = &state->picture;
+    size_t n = picture->curve->n;
+    size_t columns = view->columns > 20 ? (size_t)view->columns : USUAL_COLUMNS;
+
+    show_all(state);
+    if (state->cursor < 0 || n <= DENSE * columns)
+        return;
+    size_t before = ZOOMED_POINTS * columns * 2 / 3, after = ZOOMED_POINTS * columns / 3;
+    size_t at = (size_t)state->cursor, from = at > before ? at - before : 0;
+    size_t to = n - 1 - at > after ? at + after : n - 1;
+    double low = picture->x[from], high = picture->x[to];
+    if (low < high) {
+        state->x_low = low;
+        state->x_high = high;
+    }
+}
+
+static void zoom(struct view *view, double factor)
+{
+    struct curves_state *state = view->state;
+    const struct picture *picture = &state->picture;
+    double low = is_zoomed(state) ? state->x_low : picture->x_low;
+    double high = is_zoomed(state) ? state->x_high : picture->x_high;
+    ptrdiff_t cursor = curves_cursor(view);
+    double middle = cursor >= 0 ? picture->x[cursor] : low + (high - low) / 2;
+    double width = (high - low) * factor;
+
+    middle = middle < low ? low : middle > high ? high : middle;
+    double share = high > low ? (middle - low) / (high - low) : 0.5;
+    low = middle - width * share;
+    low = low < picture->x_low ? picture->x_low : low;
+    high = low + width;
+    if (high >= picture->x_high) {
+        high = picture->x_high;
+        low = high - width > picture->x_low ? high - width : picture->x_low;
+    }
+    if (low <= picture->x_low && high >= picture->x_high)
+        show_all(state);
+    else if (high - low > 1e-9 * (fabs(high) + 1) && low < high) {
+        state->x_low = low;
+        state->x_high = high;
+    }
+}
+
+/* ---- Loading ---- */
+
+static int make_strips(struct view *view, struct error *err)
+{
+    static const char *const names[] = {"grad_norm", "learning_rate"};
+    struct curves_state *state = view->state;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], state->metric) == 0 || !is_listed(state, names[i]))
+            continue;
+        struct picture *strip = &state->strips[state->n_strips];
+        int rc = picture_make_strip(strip, view->desk->facts, names[i], state->x, view->arena, err);
+        if (rc != OK)
+            return rc;
+        if (strcmp(strip->x_name, state->picture.x_name) == 0)
+            state->n_strips++;
+    }
+    return OK;
+}
+
+static int make_picture(struct view *view, struct error *err)
+{
+    struct curves_state *state = view->state;
+    const struct run_facts *facts = view->desk->facts;
+    double weight = curves_weights[state->smoothing];
+
+    state->n_strips = 0;
+    int rc = picture_make(&state->picture, facts, state->metric, state->x, weight, view->arena, err);
+    /* The eval loss on a scale of its own, where the check is about it. */
+    const struct verdict_row *row = opened(view);
+    const char *wanted = row ? metric_of_evidence(view, &row->result) : NULL;
+    if (rc == OK && state->picture.other_scale && wanted && metric_is_eval_loss(wanted) &&
+        !state->has_started) {
+        snprintf(state->metric, sizeof state->metric, "%s", wanted);
+        rc = picture_make(&state->picture, facts, state->metric, state->x, weight, view->arena, err);
+    }
+    if (rc != OK)
+        return rc;
+    rc = curves_list_marks(&state->picture, view->arena, &state->marks, &state->n_marks, err);
+    if (rc != OK)
+        return rc;
+    state->has_picture = true;
+    state->lr = facts_curve(facts, "learning_rate");
+    state->grad_norm = facts_curve(facts, "grad_norm");
+    state->epoch = facts_curve(facts, "epoch");
+    return make_strips(view, err);
+}
+
+static bool looks_elsewhere(const struct view *view)
+{
+    const struct curves_state *state = view->state;
+    return !state->has_started || state->run_seen != view->desk->run_id ||
+           state->check_seen != view->desk->check || state->evidence_seen != view->desk->evidence;
+}
+
+static void remember_place(struct view *view)
+{
+    struct curves_state *state = view->state;
+    state->has_started = true;
+    state->run_seen = view->desk->run_id;
+    state->check_seen = view->desk->check;
+    state->evidence_seen = view->desk->evidence;
+}
+
+static int load(struct view *view, struct error *err)
+{
+    struct curves_state *state = view->state;
+    bool is_new = looks_elsewhere(view);
+
+    if (!state->has_started && state->smoothing == 0)
+        state->smoothing = 1;
+    state->has_picture = false;
+    state->problem = NULL;
+    state->n_marks = state->n_names = 0;
+    if (!view->desk->facts)
+        return OK;
+    int rc = picture_names(view->desk->facts, view->arena, &state->names, &state->n_names, err);
+    if (rc != OK)
+        return rc;
+    if (state->n_names == 0) {
+        state->problem = "no metrics were logged: import a trainer_state.json or a console log";
+        return OK;
+    }
+    if (is_new || !is_listed(state, state->metric)) {
+        state->has_started = false;
+        snprintf(state->metric, sizeof state->metric, "%s", fitting_metric(view));
+    }
+    rc = make_picture(view, err);
+    if (rc != OK)
+        return rc;
+    if (is_new) {
+        int64_t step = fault_step(view);
+        state->cursor = step == NONE ? -1 : picture_point_at(&state->picture, step);
+        if (state->cursor >= 0 && state->picture.curve->step[state->cursor] != NONE)
+            desk_choose_step(view->desk, state->picture.curve->step[state->cursor]);
+        zoom_to_fault(view, state);
+    }
+    remember_place(view);
+    return OK;
+}
+
+/* Makes the picture again after a change of metric, smoothing or axis. */
+static void remake(struct view *view)
+{
+    struct curves_state *state = view->state;
+    struct error err;
+
+    arena_reset(view->arena);
+    state->has_picture = false;
+    if (load(view, &err) == OK)
+        return;
+    state->has_picture = false;
+    state->problem = "not enough memory for this curve";
+}
+
+/* ---- Actions ---- */
+
+static void choose_series(struct view *view, int by)
+{
+    struct curves_state *state = view->state;
+    size_t at = 0;
+
+    while (at < state->n_names && strcmp(state->names[at], state->metric) != 0)
+        at++;
+    at = (at + state->n_names + (size_t)(by + (int)state->n_names)) % state->n_names;
+    snprintf(state->metric, sizeof state->metric, "%s", state->names[at]);
+    state->cursor = -1;
+    remake(view);
+    if (state->has_picture && view->desk->step != NONE)
+        state->cursor = picture_point_at(&state->picture, view->desk->step);
+}
+
+static void next_x(struct view *view)
+{
+    struct curves_state *state = view->state;
+
+    show_all(state);
+    if (state->log_x) {
+        state->log_x = false;
+        return;
+    }
+    if (state->x == PICTURE_STEP) {
+        state->x = PICTURE_EPOCH;
+        remake(view);
+        if (state->has_picture && strcmp(state->picture.x_name, "epoch") == 0)
+            return;
+    }
+    state->x = PICTURE_STEP;
+    state->log_x = true;
+    remake(view);
+}
+
+static void go_to_mark(struct view *view, bool is_forward)
+{
+    const struct curves_state *state = view->state;
+    ptrdiff_t cursor = curves_cursor(view), best = -1;
+
+    for (size_t i = 0; i < state->n_marks; i++) {
+        ptrdiff_t point = (ptrdiff_t)state->marks[i].point;
+        if (is_forward && point > cursor) {
+            best = point;
+            break;
+        }
+        if (!is_forward && point < cursor)
+            best = point;
+    }
+    if (best >= 0)
+        set_cursor(view, best);
+}
+
+static bool move(struct view *view, int action)
+{
+    const struct curves_state *state = view->state;
+    ptrdiff_t cursor = curves_cursor(view), last = (ptrdiff_t)state->picture.curve->n - 1;
+    bool has_cursor = cursor >= 0;
+
+    switch (action) {
+    case ACT_LEFT:
+        set_cursor(view, has_cursor ? cursor - 1 : last);
+        return true;
+    case ACT_RIGHT:
+        set_cursor(view, has_cursor ? cursor + 1 : 0);
+        return true;
+    case ACT_PAGE_LEFT:
+        set_cursor(view, has_cursor ? cursor - PAGE_POINTS : last);
+        return true;
+    case ACT_PAGE_RIGHT:
+        set_cursor(view, has_cursor ? cursor + PAGE_POINTS : 0);
+        return true;
+    case ACT_FIRST:
+        set_cursor(view, 0);
+        return true;
+    case ACT_LAST:
+        set_cursor(view, last);
+        return true;
+    case ACT_NEXT_MARK:
+    case ACT_PREVIOUS_MARK:
+        go_to_mark(view, action == ACT_NEXT_MARK);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act(struct view *view, int action)
+{
+    struct curves_state *state = view->state;
+
+    if (!state->has_picture)
+        return false;
+    if (move(view, action))
+        return true;
+    switch (action) {
+    case ACT_ZOOM_IN:
+        zoom(view, 0.5);
+        return true;
+    case ACT_ZOOM_OUT:
+        zoom(view, 2);
+        return true;
+    case ACT_ZOOM_ALL:
+        show_all(state);
+        return true;
+    case ACT_X:
+        next_x(view);
+        return true;
+    case ACT_LOG:
+        state->log_y = !state->log_y;
+        return true;
+    case ACT_SMOOTH:
+        state->smoothing = (state->smoothing + 1) % 4;
+        remake(view);
+        return true;
+    case ACT_CLIP:
+        state->keeps_spikes = !state->keeps_spikes;
+        return true;
+    case ACT_MARKS:
+        state->lists_marks = !state->lists_marks;
+        return true;
+    case ACT_NEXT_SERIES:
+    case ACT_PREVIOUS_SERIES:
+        choose_series(view, action == ACT_NEXT_SERIES ? 1 : -1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- Search goes over the marks ---- */
+
+static size_t n_lines(const struct view *view)
+{
+    const struct curves_state *state = view->state;
+    return state->n_marks;
+}
+
+static struct str line(const struct view *view, size_t i)
+{
+    const struct curves_state *state = view->state;
+    return i < state->n_marks ? str_of(state->marks[i].text) : str_of("");
+}
+
+static void go(struct view *view, size_t i)
+{
+    const struct curves_state *state = view->state;
+    if (i < state->n_marks)
+        set_cursor(view, (ptrdiff_t)state->marks[i].point);
+}
+
+const struct view_ops view_curves = {
+    .id = "curves",
+    .title = "curves",
+    .state_size = sizeof(struct curves_state),
+    .actions = ACTIONS,
+    .load = load,
+    .draw = curves_draw,
+    .act = act,
+    .n_lines = n_lines,
+    .line = line,
+    .go = go,
+    .status = curves_status,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
+};
