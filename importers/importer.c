@@ -386,6 +386,11 @@ static int read_document(struct import *import, const struct json **out, struct 
     if (rc == OK)
         return OK;
     *out = NULL;
+    if (rc == E_NOMEM && arena_failed(import->arena)) {
+        /* A tree beyond the batch's limit is the file's fault, not the system's. */
+        arena_reset(import->arena);
+        error_set(&why, E_LIMIT, "more values than a settings file may have");
+    }
     return import_note_error(import, &why, err);
 }
 
