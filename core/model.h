@@ -164,10 +164,20 @@ struct dataset {
     int64_t n_rows, n_unreadable;
 };
 
+/* What is wrong with a row, and how its numbers were got. */
+enum sample_flag {
+    SAMPLE_EMPTY_ANSWER = 1 << 0,   /* an assistant, completion, chosen, rejected or text field is
+                                       empty, null or blank (not: tool calls without content) */
+    SAMPLE_EMPTY_PROMPT = 1 << 1,   /* a user or prompt field is empty or null (not: a blank system
+                                       message, Alpaca's empty input) */
+    SAMPLE_NO_ASSISTANT = 1 << 2,   /* a conversation without any assistant turn */
+    SAMPLE_ESTIMATED = 1 << 3       /* n_tokens, n_prompt_tokens by CHECKS.md F-LEN, no tokenizer */
+};
+
 /* Per-row facts; the text stays in the file. */
 struct sample {
     int64_t at, length;         /* place in the file */
-    uint32_t flags;
+    uint32_t flags;             /* enum sample_flag */
     int32_t n_tokens, n_prompt_tokens, n_trained;   /* -1 when not known */
 };
 

@@ -19,6 +19,13 @@ struct facts_tensor_list {
     struct facts_tensor_list *next;
 };
 
+struct facts_sample_list {
+    int64_t dataset_id;
+    const struct sample *samples;
+    size_t n;
+    struct facts_sample_list *next;
+};
+
 struct facts_cache {
     struct arena *arena;
     struct store *store;                    /* NULL: from memory */
@@ -31,6 +38,7 @@ struct facts_cache {
     size_t n_eval_losses;
     bool eval_losses_known;
     struct facts_tensor_list *tensors;
+    struct facts_sample_list *samples;
     const struct sample *lengths;
     size_t n_lengths;
     const struct dataset *lengths_of;

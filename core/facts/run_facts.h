@@ -73,12 +73,18 @@ struct facts_tensor_set {
     const struct tensor *tensors;
     size_t n;
 };
+struct facts_sample_set {
+    int64_t dataset_id;
+    const struct sample *samples;
+    size_t n;
+};
 struct facts_memory {
     struct run_facts lists;                 /* its cache is ignored */
     const struct curve *curves;             size_t n_curves;
     const struct facts_tensor_set *tensors; size_t n_tensor_sets;
     const struct sample *lengths;           size_t n_lengths;
     const struct dataset *lengths_of;       /* the dataset of the lengths, or NULL */
+    const struct facts_sample_set *samples; size_t n_sample_sets;
 };
 MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
                                      struct error *err);
@@ -144,6 +150,9 @@ const struct tensor *facts_tensors(const struct run_facts *facts, const struct a
 /* Token lengths of the training rows (lengths.csv, later simulated), or NULL. */
 const struct sample *facts_lengths(const struct run_facts *facts, size_t *n,
                                    const struct dataset **dataset);
+/* The rows of any dataset in file order, or NULL; loaded once. */
+const struct sample *facts_samples(const struct run_facts *facts, const struct dataset *dataset,
+                                   size_t *n);
 /* Rows of the training files, NONE when not known; *dataset may be NULL. */
 int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **dataset);
 

@@ -25,6 +25,7 @@ struct fake_run {
     struct generation generations[MAX_OF_A_KIND];
     struct answer answers[16];
     struct sample *lengths;
+    struct facts_sample_set samples[16];
 };
 
 static void need_room(size_t n, size_t capacity)
@@ -271,6 +272,23 @@ void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n)
     run->memory.n_lengths = n;
     fake_dataset(run, "train", "lengths", (int64_t)n);
     run->memory.lengths_of = &run->datasets[run->memory.lists.n_datasets - 1];
+}
+
+void fake_samples(struct fake_run *run, const struct sample *samples, size_t n)
+{
+    size_t at = run->memory.n_sample_sets;
+
+    need_room(at, sizeof run->samples / sizeof *run->samples);
+    if (run->memory.lists.n_datasets == 0)
+        BUG("samples belong to the dataset that was added last");
+    struct sample *copy = arena_array(run->arena, n, sizeof *copy);
+    if (!copy)
+        BUG("no memory for fake samples");
+    memcpy(copy, samples, n * sizeof *copy);
+    run->samples[at] = (struct facts_sample_set){
+        .dataset_id = run->datasets[run->memory.lists.n_datasets - 1].id, .samples = copy, .n = n};
+    run->memory.samples = run->samples;
+    run->memory.n_sample_sets = at + 1;
 }
 
 void fake_generation(struct fake_run *run, const struct generation *generation)
