@@ -1,0 +1,345 @@
+/* The memory pane: what the GPU holds in each phase of a step against its capacity, and the ladder
+ * of what to change, at what price. Estimates by formula F20; numbers that are not known are
+ * named, never guessed. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/facts/memory_facts.h"
+#include "core/facts/oom_events.h"
+#include "views/registry.h"
+#include "views/textflow.h"
+
+#define BAR_LEFT   12                   /* behind the name of the phase */
+#define BAR_RIGHT  12                   /* before the number */
+#define MAX_BAR    120
+
+enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_PAGE_DOWN, ACT_PAGE_UP };
+
+static const struct action ACTIONS[] = {
+    {ACT_DOWN, "down", "j Down", "scroll down"},
+    {ACT_UP, "up", "k Up", "scroll up"},
+    {ACT_TOP, "top", "g Home", "first line"},
+    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
+    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    {0, NULL, NULL, NULL},
+};
+
+struct state {
+    bool has_facts;
+    struct memory_facts facts;
+    struct memory_estimate estimate;
+    struct ladder ladder;
+    const char *gpu;
+    size_t top;
+};
+
+/* The letters of the bars; without colour they are all there is. */
+static const struct {
+    size_t offset;
+    char letter;
+    const char *name;
+    enum style_role style;
+} PARTS[] = {
+    {offsetof(struct memory_parts, weights), 'W', "weights", STYLE_CURVE_A},
+    {offsetof(struct memory_parts, gradients), 'G', "gradients", STYLE_CURVE_B},
+    {offsetof(struct memory_parts, optimiser), 'O', "optimiser", STYLE_EVAL_POINT},
+    {offsetof(struct memory_parts, activations), 'A', "activations", STYLE_WARN},
+    {offsetof(struct memory_parts, logits), 'L', "logits", STYLE_TRAINED},
+    {offsetof(struct memory_parts, predictions), 'P', "predictions", STYLE_MATCH},
+    {offsetof(struct memory_parts, kv_cache), 'K', "kv cache", STYLE_STRONG},
+};
+#define N_PARTS (sizeof PARTS / sizeof *PARTS)
+
+static double part_of(const struct memory_parts *parts, size_t i)
+{
+    double value;
+    memcpy(&value, (const char *)parts + PARTS[i].offset, sizeof value);
+    return isfinite(value) && value > 0 ? value : 0;
+}
+
+/* ---- Loading ---- */
+
+static int load(struct view *view, struct error *err)
+{
+    struct state *state = view->state;
+    const struct run_facts *facts = view->desk->facts;
+    struct oom_events events;
+
+    state->has_facts = facts;
+    if (!facts)
+        return OK;
+    oom_events_read(facts, view->arena, &events);
+    if (arena_failed(view->arena))
+        return error_set(err, E_NOMEM, "out-of-memory events");
+    memory_facts_read(facts, &state->facts);
+    if (events.n)
+        state->facts.ladder.measured = events.events[0].allocated + events.events[0].asked;
+    facts_gpu_bytes(facts, &state->gpu);
+    memory_estimate(&state->facts.shape, &state->facts.settings, &state->estimate);
+    oom_ladder(&state->facts.shape, &state->facts.settings, &state->facts.ladder,
+               state->facts.dialect, &state->ladder);
+    return OK;
+}
+
+/* ---- Text ---- */
+
+static void say_size(struct textflow *flow, enum style_role style, const char *before, double bytes)
+{
+    char text[32];
+    number_bytes(text, bytes);
+    flow_printf(flow, style, "%s%s", before, text);
+}
+
+static void say_headline(struct textflow *flow, const struct state *state)
+{
+    const struct ladder_facts *known = &state->facts.ladder;
+
+    if (state->estimate.is_known) {
+        double peak = state->ladder.before > 0 ? state->ladder.before : state->estimate.peak_bytes;
+        bool fits = known->capacity <= 0 || peak <= 0.9 * known->capacity;
+        say_size(flow, fits ? STYLE_STRONG : STYLE_FAIL, "peak ", peak);
+        flow_printf(flow, STYLE_TEXT, " in %s", memory_phase_name(state->estimate.peak));
+    } else {
+        flow_puts(flow, STYLE_UNKNOWN, "peak not known");
+    }
+    if (known->capacity > 0) {
+        say_size(flow, STYLE_TEXT, ", capacity ", known->capacity);
+        if (state->gpu)
+            flow_printf(flow, STYLE_DIM, " (%s)", state->gpu);
+    } else {
+        flow_puts(flow, STYLE_TEXT, ", capacity not known: say it with :set gpu=24G");
+    }
+    flow_break(flow);
+    if (known->measured > 0) {
+        say_size(flow, STYLE_TEXT, "measured at the out-of-memory error: ", known->measured);
+        if (state->ladder.scale != 1)
+            flow_printf(flow, STYLE_DIM, "; estimates times %.2f to agree with it",
+                        state->ladder.scale);
+        flow_break(flow);
+    }
+}
+
+static void say_missing(struct textflow *flow, const struct state *state)
+{
+    const struct memory_shape *shape = &state->facts.shape;
+    const struct memory_settings *settings = &state->facts.settings;
+    const struct {
+        double value;
+        const char *name;
+    } needed[] = {
+        {shape->n_parameters, "parameters"},       {shape->n_trainable, "trainable parameters"},
+        {shape->layers, "layers"},                 {shape->hidden, "hidden size"},
+        {shape->vocabulary, "vocabulary"},         {settings->micro_batch, "batch size per device"},
+        {settings->sequence, "sequence length"},
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!(needed[i].value > 0))
+            flow_printf(flow, STYLE_UNKNOWN, "%s%s", n++ ? ", " : "not known: ", needed[i].name);
+    if (n) {
+        flow_puts(flow, STYLE_TEXT, ". Import the model's config.json and the training arguments");
+        flow_break(flow);
+    }
+}
+
+/* ---- Bars ---- */
+
+/* Which part covers the middle of cell i; rounding of small parts never hides a greater one. */
+static size_t part_at(const struct memory_parts *parts, double bytes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N_PARTS; i++) {
+        sum += part_of(parts, i);
+        if (bytes < sum)
+            return i;
+    }
+    return N_PARTS;
+}
+
+static void say_bar(struct textflow *flow, const struct memory_parts *parts, double full,
+                    double capacity, int cells)
+{
+    for (int i = 0; i < cells; i++) {
+        double from = full * i / cells, to = full * (i + 1) / cells;
+        size_t part = part_at(parts, (from + to) / 2);
+        bool is_limit = capacity > 0 && capacity >= from && capacity < to;
+        if (is_limit)
+            flow_puts(flow, STYLE_STRONG, "|");
+        else if (part == N_PARTS)
+            flow_puts(flow, STYLE_DIM, ".");
+        else
+            flow_printf(flow, PARTS[part].style, "%c", PARTS[part].letter);
+    }
+}
+
+static void say_phases(struct textflow *flow, const struct state *state, int columns)
+{
+    double scale = state->ladder.scale > 0 ? state->ladder.scale : 1;
+    double capacity = state->facts.ladder.capacity / scale, full = capacity;
+    int cells = columns - BAR_LEFT - BAR_RIGHT;
+
+    cells = cells < 10 ? 10 : cells > MAX_BAR ? MAX_BAR : cells;
+    for (int i = 0; i < N_PHASES; i++)
+        full = state->estimate.phases[i].total > full ? state->estimate.phases[i].total : full;
+    if (!(full > 0) || !isfinite(full))
+        return;
+    flow->no_wrap = true;
+    for (int i = 0; i < N_PHASES; i++) {
+        const struct memory_parts *parts = &state->estimate.phases[i];
+        bool is_peak = i == (int)state->estimate.peak;
+        flow_printf(flow, is_peak ? STYLE_STRONG : STYLE_TEXT, "%c%-*s", is_peak ? '>' : ' ',
+                    BAR_LEFT - 1, memory_phase_name((enum memory_phase)i));
+        say_bar(flow, parts, full * 1.02, capacity, cells);
+        say_size(flow, capacity > 0 && parts->total > capacity ? STYLE_FAIL : STYLE_TEXT, "  ",
+                 parts->total * scale);
+        flow_break(flow);
+    }
+    flow->no_wrap = false;
+    flow_printf(flow, STYLE_DIM, "%*s", BAR_LEFT, "");
+    for (size_t i = 0; i < N_PARTS; i++) {
+        double most = 0;
+        for (int k = 0; k < N_PHASES; k++)
+            most = fmax(most, part_of(&state->estimate.phases[k], i));
+        if (most <= 0)
+            continue;
+        flow_printf(flow, PARTS[i].style, "%c", PARTS[i].letter);
+        say_size(flow, STYLE_DIM, "=", most * scale);
+        flow_printf(flow, STYLE_DIM, " %s  ", PARTS[i].name);
+    }
+    if (capacity > 0)
+        flow_puts(flow, STYLE_DIM, "|=capacity");
+    flow_break(flow);
+}
+
+/* ---- Ladder ---- */
+
+static void say_rung(struct textflow *flow, const struct ladder *ladder, size_t i)
+{
+    const struct rung *rung = &ladder->rungs[i];
+    bool is_proposed = (ptrdiff_t)i == ladder->proposal;
+    char size[32];
+
+    flow_indent(flow, 0, 5);
+    flow_printf(flow, is_proposed ? STYLE_STRONG : STYLE_TEXT, "%c%-3s ", is_proposed ? '>' : ' ',
+                rung->id ? rung->id : "");
+    flow_puts(flow, rung->is_taken ? STYLE_DIM : is_proposed ? STYLE_STRONG : STYLE_TEXT,
+              rung->change ? rung->change : "");
+    if (rung->is_taken) {
+        flow_puts(flow, STYLE_DIM, "  already on");
+    } else if (rung->estimate > 0) {
+        number_bytes(size, rung->estimate);
+        flow_printf(flow, rung->fits ? STYLE_PASS : STYLE_TEXT, "  -> %s%s", size,
+                    rung->fits ? " fits" : "");
+        if (rung->alone > 0) {
+            number_bytes(size, rung->alone);
+            flow_printf(flow, STYLE_DIM, " (alone %s)", size);
+        }
+    }
+    flow_break(flow);
+    if (rung->is_taken)
+        return;
+    flow_indent(flow, 5, 5);
+    if (rung->setting && *rung->setting)
+        flow_printf(flow, STYLE_DIM, "%s", rung->setting);
+    if (rung->price && *rung->price)
+        flow_printf(flow, STYLE_DIM, "  price: %s", rung->price);
+    flow_break(flow);
+}
+
+static void say_ladder(struct textflow *flow, const struct state *state)
+{
+    const struct ladder *ladder = &state->ladder;
+
+    if (ladder->n == 0)
+        return;
+    flow_indent(flow, 0, 0);
+    flow_break(flow);
+    flow_puts(flow, STYLE_STRONG, "what to change, cheapest first");
+    flow_puts(flow, STYLE_DIM, ladder->proposal < 0 ? "" : ladder->proposal_is_single
+                                                        ? "  > alone is enough"
+                                                        : "  all up to > are needed");
+    flow_break(flow);
+    for (size_t i = 0; i < ladder->n; i++)
+        say_rung(flow, ladder, i);
+}
+
+static void write_flow(struct textflow *flow, const struct state *state, int columns)
+{
+    say_headline(flow, state);
+    say_missing(flow, state);
+    if (state->estimate.is_known) {
+        flow_break(flow);
+        say_phases(flow, state, columns);
+    }
+    say_ladder(flow, state);
+}
+
+static size_t last_top(size_t n_lines, int rows)
+{
+    size_t height = rows > 0 ? (size_t)rows : 1;
+    return n_lines > height ? n_lines - height : 0;
+}
+
+static void draw(const struct view *view, struct canvas *canvas)
+{
+    const struct state *state = view->state;
+    struct area area = canvas_area(canvas);
+    struct textflow flow;
+
+    if (!state->has_facts) {
+        canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no run chosen");
+        return;
+    }
+    struct arena *arena = arena_open(ARENA_FRAME_BYTES);
+    if (!arena)
+        return;
+    flow_begin(&flow, arena, canvas, area.columns);
+    write_flow(&flow, state, area.columns);
+    size_t most = last_top(flow.n_lines, area.rows);
+    flow_draw(&flow, canvas, state->top < most ? state->top : most, 0);
+    arena_close(arena);
+}
+
+static bool act(struct view *view, int action)
+{
+    struct state *state = view->state;
+    size_t page = view->rows > 1 ? (size_t)view->rows - 1 : 1;
+
+    switch (action) {
+    case ACT_DOWN:
+        state->top++;
+        break;
+    case ACT_UP:
+        state->top -= state->top > 0;
+        break;
+    case ACT_TOP:
+        state->top = 0;
+        break;
+    case ACT_PAGE_DOWN:
+        state->top += page;
+        break;
+    case ACT_PAGE_UP:
+        state->top -= state->top > page ? page : state->top;
+        break;
+    default:
+        return false;
+    }
+    /* The ladder has a bounded length: more lines than this never stand above. */
+    const size_t most = 4 * LADDER_MAX + 40;
+    state->top = state->top < most ? state->top : most;
+    return true;
+}
+
+const struct view_ops view_memory = {
+    .id = "memory",
+    .title = "memory",
+    .state_size = sizeof(struct state),
+    .actions = ACTIONS,
+    .load = load,
+    .draw = draw,
+    .act = act,
+    .depends_on = DESK_RUN,
+};

@@ -1,0 +1,254 @@
+/* The settings pane: every setting as every file states it, with its source. What decides when two
+ * files disagree is marked; nothing is left out. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views/registry.h"
+#include "views/table.h"
+
+enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_LEFT, ACT_RIGHT,
+       ACT_SORT };
+
+static const struct action ACTIONS[] = {
+    {ACT_DOWN, "down", "j Down", "next setting"},
+    {ACT_UP, "up", "k Up", "setting before"},
+    {ACT_TOP, "top", "g Home", "first setting"},
+    {ACT_BOTTOM, "bottom", "G End", "last setting"},
+    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
+    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    {ACT_LEFT, "scroll-left", "Left", "sideways to the left"},
+    {ACT_RIGHT, "scroll-right", "Right", "sideways to the right"},
+    {ACT_SORT, "sort", "s", "sort by the next column"},
+    {0, NULL, NULL, NULL},
+};
+
+enum { COLUMN_NAME, COLUMN_VALUE, COLUMN_SIDE, COLUMN_SOURCE, COLUMN_RAW, N_COLUMNS };
+
+static const struct table_column COLUMNS[N_COLUMNS] = {
+    {"setting", false, 44}, {"value", false, 40}, {"side", false, 0}, {"source", false, 48},
+    {"written as", false, 0},
+};
+
+struct settings_row {
+    const struct setting *setting;
+    bool decides;               /* the most trusted statement of its name */
+    bool is_contradicted;       /* another file says something else */
+    const char *source;         /* "config.yaml:12" */
+    const char *line;           /* all of it, for search and copy */
+};
+
+struct state {
+    struct table table;
+    struct settings_row *rows;
+    size_t sort;                /* column */
+};
+
+static const char *name_of(const struct setting *setting)
+{
+    return setting->name ? setting->name : setting->raw_name ? setting->raw_name : "";
+}
+
+static const char *value_of(const struct setting *setting)
+{
+    return setting->value ? setting->value : "null";
+}
+
+static const char *text_of(const struct settings_row *row, size_t column)
+{
+    switch (column) {
+    case COLUMN_NAME:
+        return name_of(row->setting);
+    case COLUMN_VALUE:
+        return value_of(row->setting);
+    case COLUMN_SIDE:
+        return side_name(row->setting->side);
+    case COLUMN_SOURCE:
+        return row->source;
+    default:
+        return row->setting->raw_name ? row->setting->raw_name : "";
+    }
+}
+
+static struct str cell(const void *context, size_t row, size_t column, enum style_role *style)
+{
+    const struct state *state = context;
+    const struct settings_row *r = &state->rows[row];
+
+    if (!r->decides)
+        *style = STYLE_DIM;
+    if (column == COLUMN_VALUE && r->is_contradicted)
+        *style = STYLE_WARN;
+    return str_of(text_of(r, column));
+}
+
+/* Sorting needs the column, and qsort has no context: the column is kept beside each row. */
+struct sort_item {
+    struct settings_row row;
+    size_t column, at;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct sort_item *x = a, *y = b;
+    int order = strcmp(text_of(&x->row, x->column), text_of(&y->row, y->column));
+    return order ? order : x->at < y->at ? -1 : 1;
+}
+
+static void sort_rows(struct view *view)
+{
+    struct state *state = view->state;
+    size_t n = state->table.n_rows;
+    struct sort_item *items = arena_array(view->arena, n ? n : 1, sizeof *items);
+
+    if (!items)
+        return;
+    for (size_t i = 0; i < n; i++)
+        items[i] = (struct sort_item){state->rows[i], state->sort, i};
+    qsort(items, n, sizeof *items, compare);
+    for (size_t i = 0; i < n; i++)
+        state->rows[i] = items[i].row;
+    state->table.sorted_by = (ptrdiff_t)state->sort;
+}
+
+static void fill_row(const struct run_facts *facts, const struct setting *setting,
+                     struct arena *arena, struct settings_row *row)
+{
+    const struct setting *best =
+        setting->name ? facts_setting_on(facts, setting->side, setting->name) : setting;
+    const char *file = setting->source_id ? facts_file_name(facts, setting->source_id) : "you said";
+
+    row->setting = setting;
+    row->decides = !best || best == setting ||
+                   (best->source_id == setting->source_id && best->line == setting->line);
+    row->is_contradicted = best && strcmp(value_of(best), value_of(setting)) != 0;
+    const char *mark = row->decides ? "" : row->is_contradicted ? " (not used)" : " (same)";
+    row->source = setting->line != NONE && setting->line > 0
+                      ? arena_printf(arena, "%s:%lld%s", file, (long long)setting->line, mark)
+                      : arena_printf(arena, "%s%s", file, mark);
+    row->line = arena_printf(arena, "%s  %s  %s  %s  %s", text_of(row, COLUMN_NAME),
+                             text_of(row, COLUMN_VALUE), text_of(row, COLUMN_SIDE), row->source,
+                             text_of(row, COLUMN_RAW));
+}
+
+static int load(struct view *view, struct error *err)
+{
+    struct state *state = view->state;
+    const struct run_facts *facts = view->desk->facts;
+    size_t n = facts ? facts->n_settings : 0;
+
+    state->table.columns = COLUMNS;
+    state->table.n_columns = N_COLUMNS;
+    state->table.cell = cell;
+    state->table.context = state;
+    state->table.n_rows = 0;
+    state->rows = arena_array(view->arena, n ? n : 1, sizeof *state->rows);
+    if (!state->rows)
+        return error_set(err, E_NOMEM, "%zu settings", n);
+    for (size_t i = 0; i < n; i++)
+        fill_row(facts, &facts->settings[i], view->arena, &state->rows[i]);
+    if (arena_failed(view->arena))
+        return error_set(err, E_NOMEM, "%zu settings", n);
+    state->table.n_rows = n;
+    sort_rows(view);
+    table_go(&state->table, state->table.selected, view->rows > 1 ? view->rows : 2);
+    return OK;
+}
+
+static void draw(const struct view *view, struct canvas *canvas)
+{
+    const struct state *state = view->state;
+    struct table table = state->table;
+
+    if (!view->desk->facts || table.n_rows == 0) {
+        canvas_puts(canvas, 0, 0, STYLE_UNKNOWN,
+                    view->desk->facts ? "no settings were found: import the configuration, "
+                                        "training_args.bin or a log"
+                                      : "no run chosen");
+        return;
+    }
+    table.match = view->desk->search;
+    table_draw(&table, canvas, view->has_focus);
+}
+
+static bool act(struct view *view, int action)
+{
+    struct state *state = view->state;
+    struct table *table = &state->table;
+    int rows = view->rows > 1 ? view->rows : 2;
+
+    switch (action) {
+    case ACT_DOWN:
+        table_move(table, 1, rows);
+        return true;
+    case ACT_UP:
+        table_move(table, -1, rows);
+        return true;
+    case ACT_TOP:
+        table_go(table, 0, rows);
+        return true;
+    case ACT_BOTTOM:
+        table_go(table, SIZE_MAX, rows);
+        return true;
+    case ACT_PAGE_DOWN:
+        table_move(table, rows - 1, rows);
+        return true;
+    case ACT_PAGE_UP:
+        table_move(table, 1 - rows, rows);
+        return true;
+    case ACT_LEFT:
+    case ACT_RIGHT:
+        table_scroll(table, action == ACT_LEFT ? -8 : 8);
+        return true;
+    case ACT_SORT:
+        state->sort = (state->sort + 1) % N_COLUMNS;
+        sort_rows(view);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static size_t n_lines(const struct view *view)
+{
+    const struct state *state = view->state;
+    return state->table.n_rows;
+}
+
+static struct str line(const struct view *view, size_t i)
+{
+    const struct state *state = view->state;
+    return str_of(i < state->table.n_rows ? state->rows[i].line : "");
+}
+
+static void go(struct view *view, size_t i)
+{
+    struct state *state = view->state;
+    table_go(&state->table, i, view->rows > 1 ? view->rows : 2);
+}
+
+static void status(const struct view *view, struct buf *out)
+{
+    const struct state *state = view->state;
+    if (state->table.selected >= state->table.n_rows)
+        return;
+    const struct settings_row *row = &state->rows[state->table.selected];
+    buf_printf(out, "%s = ", text_of(row, COLUMN_NAME));
+    buf_str(out, str_first(str_of(text_of(row, COLUMN_VALUE)), 400));
+    buf_printf(out, "  %s  %s", text_of(row, COLUMN_SIDE), row->source);
+}
+
+const struct view_ops view_settings = {
+    .id = "settings",
+    .title = "settings",
+    .state_size = sizeof(struct state),
+    .actions = ACTIONS,
+    .load = load,
+    .draw = draw,
+    .act = act,
+    .n_lines = n_lines,
+    .line = line,
+    .go = go,
+    .status = status,
+    .depends_on = DESK_RUN,
+};
