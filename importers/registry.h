@@ -22,7 +22,8 @@
     X(metrics_table)     \
     X(environment)       \
     X(settings_file)     \
-    X(console_log)
+    X(console_log)       \
+    X(checkpoints)
 
 #define IMPORTER_DECLARE(name) extern const struct importer importer_##name;
 IMPORTERS(IMPORTER_DECLARE)

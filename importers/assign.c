@@ -1,0 +1,533 @@
+/* Which run a file belongs to (FORMATS.md B0 rules 3 and 4), what its split and role are (7, 8), and
+ * what the runs are called (9). */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "importers/plan_parts.h"
+#include "importers/registry.h"
+
+/* ---- Splits ---- */
+
+static const char *split_of_component(const char *name, size_t n)
+{
+    static const struct {
+        const char *word, *split;
+    } WORDS[] = {
+        {"test", "test"}, {"eval", "eval"}, {"evaluation", "eval"}, {"valid", "eval"},
+        {"validation", "eval"}, {"val", "eval"}, {"dev", "eval"}, {"heldout", "eval"},
+        {"train", "train"}, {"training", "train"},
+    };
+    const char *split = NULL;
+
+    for (size_t i = 0; i < n && !split;) {
+        size_t from = i;
+
+        while (i < n && isalpha((unsigned char)name[i]))
+            i++;
+        for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS && i > from; k++)
+            if (str_is_ignoring_case(str_from(name + from, i - from), WORDS[k].word))
+                split = WORDS[k].split;
+        i += i == from;
+    }
+    return split;
+}
+
+/* The file's own name decides, else the nearest folder below the argument, else it is training. */
+static const char *split_of(const struct walk_file *file)
+{
+    size_t end = strlen(file->shown);
+
+    while (end > 0) {
+        size_t from = end;
+
+        while (from > 0 && file->shown[from - 1] != '/')
+            from--;
+        const char *split = split_of_component(file->shown + from, end - from);
+        if (split)
+            return split;
+        end = from > 0 ? from - 1 : 0;
+    }
+    return "train";
+}
+
+/* ---- Roles ---- */
+
+static bool has_component(const char *shown, const char *const *words)
+{
+    const char *at = shown;
+
+    for (const char *slash; (slash = strchr(at, '/')); at = slash + 1)
+        for (size_t i = 0; words[i]; i++) {
+            size_t n = strlen(words[i]);
+
+            if ((size_t)(slash - at) >= n && strncasecmp(at, words[i], n) == 0 &&
+                !isalpha((unsigned char)at[n]))
+                return true;
+        }
+    return false;
+}
+
+static bool is_artefact(const struct importer *importer)
+{
+    static const char *const IDS[] = {"peft_adapter", "hf_model", "tokenizer", "chat_template"};
+
+    for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++)
+        if (strcmp(importer->id, IDS[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *artefact_role(const struct walk_file *file)
+{
+    static const char *const BASE[] = {"base", "base_model", "pretrained", NULL};
+    static const char *const SERVED[] = {"serve", "served", "serving", "release", "deploy",
+                                         "deployment", "deployed", NULL};
+    static const char *const MERGED[] = {"merged", "merge", NULL};
+
+    if (has_component(file->shown, SERVED))
+        return "served";
+    if (has_component(file->shown, MERGED))
+        return "merged";
+    if (has_component(file->shown, BASE))
+        return "base";
+    return "trained";
+}
+
+static const char *role_of(const struct scene *scene, const struct found *found)
+{
+    const struct answer *answer = plan_answer(scene->options, "role", found->file);
+    const struct answer *split = plan_answer(scene->options, "split", found->file);
+
+    if (answer)
+        return answer->value;
+    if (strcmp(found->importer->id, "dataset_rows") == 0)
+        return split ? split->value : split_of(found->file);
+    return is_artefact(found->importer) ? artefact_role(found->file) : found->importer->role;
+}
+
+/* ---- Which runs ---- */
+
+struct assigning {
+    struct scene *scene;
+    const struct root **runs;       /* the roots that are runs */
+    size_t n_runs;
+    bool *belongs;                  /* n_runs flags for the file at hand */
+    struct loss_rows *rows;         /* of each run, read when a log asks */
+    bool *rows_known;
+};
+
+static const struct root *joined_root(const struct scene *scene, const struct root *root)
+{
+    const struct root *r = root;
+
+    for (size_t i = 0; i < scene->n_roots && r->joined != (size_t)(r - scene->roots); i++)
+        r = &scene->roots[r->joined];
+    return r;
+}
+
+static size_t run_of_root(const struct assigning *a, const struct root *root)
+{
+    const struct root *r = joined_root(a->scene, root);
+
+    for (size_t i = 0; i < a->n_runs; i++)
+        if (a->runs[i] == r)
+            return i;
+    return a->n_runs;
+}
+
+/* A root with an id shares its folder: only what lies in the folder of that name is its alone. */
+static bool root_holds(const struct root *root, const struct walk_file *file)
+{
+    if (root->log || !path_is_below(file->folder, root->folder))
+        return false;
+    return !*root->id || strcmp(last_component(file->folder), root->id) == 0;
+}
+
+/* The deepest root around the file. */
+static bool inside_a_root(struct assigning *a, const struct walk_file *file)
+{
+    const struct root *deepest = NULL;
+
+    for (size_t i = 0; i < a->scene->n_roots; i++) {
+        const struct root *root = &a->scene->roots[i];
+
+        if (root_holds(root, file) &&
+            (!deepest || strlen(root->folder) > strlen(deepest->folder)))
+            deepest = root;
+    }
+    /* The argument itself is a root when a metric table lies beside several run folders: what else
+     * lies there is everybody's. */
+    if (!deepest || (deepest->records & ~(unsigned)(RECORD_TABLE | RECORD_EVENTS)) == 0)
+        for (size_t i = 0; deepest && i < a->scene->n_roots; i++)
+            if (&a->scene->roots[i] != deepest && strlen(a->scene->roots[i].folder) >
+                strlen(deepest->folder) && path_is_below(a->scene->roots[i].folder, deepest->folder))
+                return false;
+    if (!deepest)
+        return false;
+    size_t run = run_of_root(a, deepest);
+    if (run < a->n_runs)
+        a->belongs[run] = true;
+    return run < a->n_runs;
+}
+
+static int rows_of_run(struct assigning *a, size_t run, struct error *err)
+{
+    const struct found *best = NULL;
+
+    if (a->rows_known[run])
+        return OK;
+    a->rows_known[run] = true;
+    if (a->runs[run]->log)
+        return rows_read(a->runs[run]->log, a->scene->arena, &a->rows[run], err);
+    for (size_t i = 0; i < a->scene->n_found; i++) {
+        const struct found *f = &a->scene->found[i];
+        bool tells = f->importer && (strcmp(f->importer->id, "hf_trainer_state") == 0 ||
+                                     strcmp(f->importer->id, "metrics_table") == 0);
+
+        if (tells && root_holds(a->runs[run], f->file) && (!best || f->file->size > best->file->size))
+            best = f;
+    }
+    return best ? rows_read(best, a->scene->arena, &a->rows[run], err) : OK;
+}
+
+static size_t mark_mentioned(struct assigning *a, const struct found *found)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const char *name = last_component(a->runs[i]->folder);
+        const char *words[] = {arena_printf(a->scene->arena, "%s/checkpoint-", name),
+                               arena_printf(a->scene->arena, "/%s\n", name),
+                               a->runs[i]->folder};
+
+        if (!a->runs[i]->log && file_mentions(found->file->path, words, 3)) {
+            a->belongs[i] = true;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* A log outside the roots: the runs whose rows it repeats, else those whose folder it prints. */
+static int assign_log(struct assigning *a, const struct found *found, size_t *n, struct error *err)
+{
+    struct loss_rows rows;
+    int rc = rows_read(found, a->scene->arena, &rows, err);
+
+    *n = 0;
+    for (size_t i = 0; i < a->n_runs && rc == OK; i++) {
+        if (a->runs[i]->log == found) {
+            a->belongs[i] = true;
+            *n = 1;
+            return OK;
+        }
+        rc = rows.n ? rows_of_run(a, i, err) : OK;
+        if (rc == OK && rows.n && rows_are_same(&a->rows[i], &rows)) {
+            a->belongs[i] = true;
+            (*n)++;
+        }
+    }
+    if (rc == OK && *n == 0)
+        *n = mark_mentioned(a, found);
+    return rc;
+}
+
+static bool is_config(const struct found *found)
+{
+    static const char *const IDS[] = {"hf_training_args", "llamafactory", "settings_file"};
+
+    for (size_t i = 0; found->importer && i < sizeof IDS / sizeof *IDS; i++)
+        if (strcmp(found->importer->id, IDS[i]) == 0 && found->file->size < (1 << 20))
+            return true;
+    return false;
+}
+
+/* Runs whose settings name the file. */
+static size_t mark_named(struct assigning *a, const struct found *found)
+{
+    const char *words[] = {found->file->name};
+    size_t n = 0;
+
+    if (!found->importer || strcmp(found->importer->id, "dataset_rows") != 0)
+        return 0;
+    for (size_t i = 0; i < a->scene->n_found; i++) {
+        const struct found *f = &a->scene->found[i];
+
+        if (!is_config(f) || f == found)
+            continue;
+        for (size_t k = 0; k < a->n_runs; k++)
+            if (!a->belongs[k] && root_holds(a->runs[k], f->file) &&
+                file_mentions(f->file->path, words, 1)) {
+                a->belongs[k] = true;
+                n++;
+            }
+    }
+    return n;
+}
+
+/* Every root below the file's own folder, or the nearest folder around it that has some. */
+static void mark_below(struct assigning *a, const struct walk_file *file)
+{
+    const char *folder = file->folder;
+    size_t n = 0;
+
+    while (n == 0) {
+        for (size_t i = 0; i < a->n_runs; i++)
+            if (path_is_below(a->runs[i]->folder, folder)) {
+                a->belongs[i] = true;
+                n++;
+            }
+        if (strcmp(folder, a->scene->argument->folder) == 0 || strcmp(folder, "/") == 0)
+            break;
+        folder = parent_folder(a->scene->arena, folder);
+    }
+}
+
+static int assign_one(struct assigning *a, const struct found *found, struct error *err)
+{
+    size_t n = 0;
+    int rc;
+
+    memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
+    if (a->n_runs == 1) {
+        a->belongs[0] = true;
+        return OK;
+    }
+    bool is_log = found->importer && strcmp(found->importer->id, "console_log") == 0;
+    if (inside_a_root(a, found->file))
+        return OK;
+    if (is_log) {
+        rc = assign_log(a, found, &n, err);
+        if (rc != OK || n)
+            return rc;
+    } else if (mark_named(a, found)) {
+        return OK;
+    }
+    mark_below(a, found->file);
+    return OK;
+}
+
+/* ---- Logs outside the roots that tell of a run of their own (rule 4) ---- */
+
+static int add_lone_logs(struct assigning *a, struct error *err)
+{
+    struct scene *scene = a->scene;
+    size_t n_before = a->n_runs;
+
+    if (a->n_runs < 2 || a->runs[0]->log)
+        return OK;
+    for (size_t i = 0; i < scene->n_found; i++) {
+        struct found *f = &scene->found[i];
+        struct loss_rows rows;
+        size_t n = 0;
+
+        if (!f->importer || strcmp(f->importer->id, "console_log") != 0)
+            continue;
+        memset(a->belongs, 0, n_before * sizeof *a->belongs);
+        if (inside_a_root(a, f->file))
+            continue;
+        int rc = assign_log(a, f, &n, err);
+        if (rc == OK && n == 0)
+            rc = rows_read(f, scene->arena, &rows, err);
+        if (rc != OK)
+            return rc;
+        if (n || !rows.is_training || rows.n < 3)
+            continue;
+        struct root *root = arena_alloc(scene->arena, sizeof *root);
+        if (!root)
+            return error_set(err, E_NOMEM, "no memory for the runs");
+        *root = (struct root){.folder = f->file->folder, .id = f->file->name, .log = f,
+                              .reason = "a log of training that repeats no other run's rows"};
+        a->runs[a->n_runs++] = root;
+    }
+    return OK;
+}
+
+/* ---- Putting it together ---- */
+
+static const char *run_key(struct arena *arena, const struct root *root)
+{
+    uint64_t hash = hash_bytes(root->folder, strlen(root->folder) + 1);
+
+    hash = hash_more(hash, root->id, strlen(root->id));
+    return arena_printf(arena, "%016llx", (unsigned long long)hash);
+}
+
+static void make_run(struct scene *scene, const struct root *root, struct plan_run *run)
+{
+    struct arena *arena = scene->arena;
+
+    *run = (struct plan_run){
+        .run = {.key = run_key(arena, root), .folder = root->folder, .name = root->id,
+                .project = scene->argument->folder, .kind = KIND_UNKNOWN,
+                .outcome = OUTCOME_UNKNOWN, .started_at = NONE, .ended_at = NONE},
+        .reason = root->reason,
+    };
+    if (root->is_whole_argument)
+        run->run.name = "";     /* the id of files named one by one is for the key only */
+}
+
+struct list {
+    struct plan_file *files;
+    size_t n, capacity;
+};
+
+static void list_add(struct list *list, struct arena *arena, struct plan_file file)
+{
+    if (list->n == list->capacity) {
+        size_t more = list->capacity ? list->capacity * 2 : 32;
+
+        list->files = arena_grow(arena, list->files, list->capacity * sizeof file,
+                                 more * sizeof file);
+        if (!list->files) {
+            list->n = list->capacity = 0;
+            return;
+        }
+        list->capacity = more;
+    }
+    list->files[list->n++] = file;
+}
+
+/* The run's own folder as a source: its checkpoints, and files that are not what they are called. */
+static void add_folder_source(struct scene *scene, const struct root *root, bool has_unreadable,
+                              struct list *out)
+{
+    const struct importer *importer = importer_by_id("checkpoints");
+    bool wanted = has_unreadable;
+
+    for (size_t i = 0; i < scene->n_found && !wanted; i++)
+        wanted = path_is_below(scene->found[i].file->folder, root->folder) &&
+                 folder_of_checkpoint(scene->arena, scene->found[i].file->folder, root->folder);
+    if (!wanted || !importer)
+        return;
+    const char *shown = root->folder;
+    size_t below = strlen(scene->argument->folder);
+    if (path_is_below(root->folder, scene->argument->folder))
+        shown = strlen(root->folder) > below ? root->folder + below + 1 : ".";
+    list_add(out, scene->arena,
+             (struct plan_file){.path = root->folder, .shown = shown, .importer = importer,
+                                .role = importer->role, .reason = importer->title, .size = 0});
+}
+
+int assign_files(struct scene *scene, struct assigned *out, struct error *err)
+{
+    struct arena *arena = scene->arena;
+    size_t most = scene->n_roots + scene->n_found + 1;
+    struct assigning a = {
+        .scene = scene,
+        .runs = arena_array(arena, most, sizeof *a.runs),
+        .belongs = arena_array(arena, most, sizeof *a.belongs),
+        .rows = arena_array(arena, most, sizeof *a.rows),
+        .rows_known = arena_array(arena, most, sizeof *a.rows_known),
+    };
+    int rc;
+
+    if (arena_failed(arena))
+        return error_set(err, E_NOMEM, "no memory for the runs");
+    for (size_t i = 0; i < scene->n_roots; i++)
+        if (scene->roots[i].joined == i)
+            a.runs[a.n_runs++] = &scene->roots[i];
+    rc = add_lone_logs(&a, err);
+    if (rc != OK)
+        return rc;
+    struct list *lists = arena_array(arena, a.n_runs + 1, sizeof *lists);
+    bool *has_unreadable = arena_array(arena, a.n_runs + 1, sizeof *has_unreadable);
+    struct plan_run *runs = arena_array(arena, a.n_runs + 1, sizeof *runs);
+    if (!lists || !has_unreadable || !runs)
+        return error_set(err, E_NOMEM, "no memory for the runs");
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *f = &scene->found[i];
+
+        if (!f->importer && !f->is_unreadable)
+            continue;
+        rc = assign_one(&a, f, err);
+        if (rc != OK)
+            return rc;
+        for (size_t k = 0; k < a.n_runs; k++) {
+            if (!a.belongs[k])
+                continue;
+            has_unreadable[k] |= f->is_unreadable;
+            if (f->importer)
+                list_add(&lists[k], arena,
+                         (struct plan_file){.path = f->file->path, .shown = f->file->shown,
+                                            .importer = f->importer, .role = role_of(scene, f),
+                                            .reason = f->reason, .size = f->file->size});
+        }
+    }
+    for (size_t k = 0; k < a.n_runs; k++) {
+        make_run(scene, a.runs[k], &runs[out->n_runs]);
+        add_folder_source(scene, a.runs[k], has_unreadable[k], &lists[k]);
+        runs[out->n_runs].files = lists[k].files;
+        runs[out->n_runs].n_files = lists[k].n;
+        out->n_runs += lists[k].n > 0;
+    }
+    out->runs = runs;
+    return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the runs") : OK;
+}
+
+/* ---- Names ---- */
+
+static bool is_generic(const char *name)
+{
+    static const char *const NAMES[] = {"run", "out", "output", "outputs", "results", "result",
+                                        "checkpoints", "checkpoint", "model", "models", "logs",
+                                        "trained_models", "save", "saves"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strcasecmp(name, NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The last `parts` components of the folder, and the id of a run that shares it. */
+static const char *name_with(struct arena *arena, const char *folder, int parts, const char *id)
+{
+    const char *at = folder + strlen(folder);
+
+    while (parts > 0 && at > folder) {
+        at--;
+        parts -= *at == '/';
+    }
+    at += *at == '/';
+    if (!*at)
+        at = folder;
+    return *id ? arena_printf(arena, "%s/%s", at, id) : arena_strdup(arena, at);
+}
+
+static bool is_unique(const struct plan_run *runs, size_t n, size_t i)
+{
+    for (size_t k = 0; k < n; k++)
+        if (k != i && strcmp(runs[k].run.name, runs[i].run.name) == 0)
+            return false;
+    return true;
+}
+
+void name_runs(struct plan_run *runs, size_t n, struct arena *arena)
+{
+    const char **ids = arena_array(arena, n + 1, sizeof *ids);
+    int *parts = arena_array(arena, n + 1, sizeof *parts);
+
+    if (!ids || !parts)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = runs[i].run.name;
+        parts[i] = is_generic(last_component(runs[i].run.folder)) ? 2 : 1;
+        runs[i].run.name = name_with(arena, runs[i].run.folder, parts[i], ids[i]);
+    }
+    /* Every round lengthens what is still the same; folders differ, so it ends. */
+    for (int round = 0; round < 40; round++) {
+        bool changed = false;
+
+        for (size_t i = 0; i < n; i++)
+            if (!is_unique(runs, n, i)) {
+                parts[i]++;
+                changed = true;
+            }
+        for (size_t i = 0; i < n && changed; i++)
+            runs[i].run.name = name_with(arena, runs[i].run.folder, parts[i], ids[i]);
+        if (!changed)
+            return;
+    }
+}

@@ -1,0 +1,96 @@
+/* From paths to a plan: walk, probe, find the roots, give every file its runs. The stations stand in
+ * plan_parts.h; reading is plan_import.c's. */
+#include "importers/folder.h"
+
+#include <string.h>
+
+#include "importers/plan_parts.h"
+
+struct making {
+    struct arena *arena;
+    struct plan_run *runs;
+    size_t n_runs, runs_capacity;
+    struct plan_file *ignored;
+    size_t n_ignored, ignored_capacity;
+};
+
+static void *room(struct arena *arena, void *list, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity)
+        return list;
+    size_t more = *capacity ? *capacity * 2 : 32;
+    list = arena_grow(arena, list, *capacity * size, more * size);
+    *capacity = more;
+    return list;
+}
+
+static void add_run(struct making *making, const struct plan_run *run)
+{
+    making->runs = room(making->arena, making->runs, making->n_runs, &making->runs_capacity,
+                        sizeof *run);
+    if (making->runs)
+        making->runs[making->n_runs++] = *run;
+}
+
+static void add_ignored(struct making *making, struct plan_file file)
+{
+    making->ignored = room(making->arena, making->ignored, making->n_ignored,
+                           &making->ignored_capacity, sizeof file);
+    if (making->ignored)
+        making->ignored[making->n_ignored++] = file;
+}
+
+static int plan_argument(struct making *making, const struct walk_argument *argument,
+                         const struct plan_options *options, struct error *err)
+{
+    struct scene scene = {.argument = argument, .options = options, .arena = making->arena};
+    struct assigned assigned = {0};
+    int rc = probe_files(&scene, err);
+
+    if (rc == OK)
+        rc = find_roots(&scene, err);
+    if (rc == OK)
+        rc = assign_files(&scene, &assigned, err);
+    for (size_t i = 0; rc == OK && i < assigned.n_runs; i++)
+        add_run(making, &assigned.runs[i]);
+    for (size_t i = 0; rc == OK && i < scene.n_found; i++) {
+        const struct found *f = &scene.found[i];
+
+        if (!f->importer)
+            add_ignored(making, (struct plan_file){.path = f->file->path, .shown = f->file->shown,
+                                                   .reason = f->reason, .size = f->file->size});
+    }
+    return rc;
+}
+
+static void count_bytes_to_read(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->n_runs; i++)
+        for (size_t k = 0; k < plan->runs[i].n_files; k++)
+            plan->total_bytes += plan->runs[i].files[k].size;
+}
+
+int plan_make(const char *const *paths, size_t n_paths, const struct plan_options *options,
+              struct arena *arena, struct plan *out, struct error *err)
+{
+    struct making making = {.arena = arena};
+    struct walk walk;
+    int rc = walk_paths(paths, n_paths, arena, &walk, err);
+
+    for (size_t i = 0; rc == OK && i < walk.n_arguments; i++)
+        rc = plan_argument(&making, &walk.arguments[i], options, err);
+    if (rc != OK)
+        return rc;
+    for (size_t i = 0; i < walk.n_skipped; i++)
+        add_ignored(&making, (struct plan_file){.path = walk.skipped[i].path,
+                                                .shown = walk.skipped[i].shown,
+                                                .reason = walk.skipped[i].reason,
+                                                .size = 0});
+    name_runs(making.runs, making.n_runs, arena);
+    if (arena_failed(arena))
+        return error_set(err, E_NOMEM, "no memory for the plan of the import");
+    *out = (struct plan){.runs = making.runs, .n_runs = making.n_runs, .ignored = making.ignored,
+                         .n_ignored = making.n_ignored, .nothing_readable = making.n_runs == 0};
+    count_bytes_to_read(out);
+    return OK;
+}

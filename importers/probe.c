@@ -1,0 +1,249 @@
+/* Which importer wants a file. Names that nobody reads are told without opening the file; the others
+ * are looked at: the first 64 KiB and the last 64 bytes. */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importers/plan_parts.h"
+#include "importers/registry.h"
+
+struct known_name {
+    const char *glob;           /* of the last component, lower case */
+    const char *reason;
+};
+
+#define LATER "read by a later version"
+
+/* Not opened at all. */
+static const struct known_name KNOWN[] = {
+    {"optimizer*.pt", "state of the optimiser, which no check reads"},
+    {"optimizer*.bin", "state of the optimiser, which no check reads"},
+    {"scheduler.pt", "state of the scheduler, which no check reads"},
+    {"scaler.pt", "state of the loss scaler, which no check reads"},
+    {"rng_state*", "state of the random generators, which no check reads"},
+    {"*_states.pt", "a shard of DeepSpeed, which no check reads"},
+    {"*.distcp", "a shard of FSDP, which no check reads"},
+    {"*.pth", "weights in a form that no check reads"},
+    {"*.pt", "weights in a form that no check reads"},
+    {"*.ckpt", "weights in a form that no check reads"},
+    {"*.h5", "weights in a form that no check reads"},
+    {"*.msgpack", "weights in a form that no check reads"},
+    {"*.onnx", "weights in a form that no check reads"},
+    {"*.py", "source code"},
+    {"*.pyc", "source code"},
+    {"*.ipynb", "a notebook"},
+    {"*.c", "source code"},
+    {"*.h", "source code"},
+    {"*.so", "a program"},
+    {"*.png", "a picture"},
+    {"*.jp*g", "a picture"},
+    {"*.gif", "a picture"},
+    {"*.webp", "a picture"},
+    {"*.svg", "a picture"},
+    {"*.pdf", "a picture"},
+    {"*.mp[34]", "sound or film"},
+    {"*.wav", "sound or film"},
+    {"*.np[yz]", "an array, which no check reads"},
+    {"*.zip", "an archive, not unpacked"},
+    {"*.tar", "an archive, not unpacked"},
+    {"*.tgz", "an archive, not unpacked"},
+    {"*.tar.*", "an archive, not unpacked"},
+    {"*.incomplete", "a half-downloaded file"},
+    {"*.part", "a half-downloaded file"},
+    {"*.crdownload", "a half-downloaded file"},
+    {"*.aria2", "a half-downloaded file"},
+    {".gitignore", "nothing about the run"},
+    {".gitattributes", "nothing about the run"},
+    {".ds_store", "nothing about the run"},
+    {"events.out.tfevents.*", "TensorBoard: " LATER},
+    {"*.tfevents.*", "TensorBoard: " LATER},
+    {"*.wandb", "W&B: " LATER},
+    {"wandb-*.json", "W&B: " LATER},
+    {"*.db", "a database: " LATER},
+    {"*.sqlite*", "a database: " LATER},
+    {"*.bundle", "git history: " LATER},
+    {"*.parquet", "a data set in Parquet: " LATER},
+    {"*.arrow", "a data set in Arrow: " LATER},
+    {"*.gz", "compressed: " LATER},
+    {"*.zst", "compressed: " LATER},
+    {"*.gguf", "GGUF: " LATER},
+    {"modelfile", "a serving record: " LATER},
+    {"*.eval", "an evaluation: " LATER},
+};
+
+/* Opened, and taken only by an importer that is made for it: the general readers of tables, rows and
+ * settings would misread them. */
+static const struct known_name SPECIAL[] = {
+    {"prompt_train.txt", "a rendered prompt: " LATER},
+    {"prompt_infer.txt", "a rendered prompt: " LATER},
+    {"eval_results.jsonl", "an evaluation: " LATER},
+    {"retention.jsonl", "an evaluation: " LATER},
+    {"record.jsonl", "an evaluation: " LATER},
+    {"judge.jsonl", "judgements: " LATER},
+    {"samples_*.jsonl", "an evaluation: " LATER},
+    {"results_*.json", "an evaluation: " LATER},
+    {"serve.json", "a serving record: " LATER},
+    {"deploy.json", "a serving record: " LATER},
+};
+
+static const char *const GENERAL[] = {"dataset_rows", "metrics_table", "settings_file",
+                                      "console_log", "environment"};
+
+static const char *known_reason(const struct known_name *list, size_t n, const char *name)
+{
+    char lower[256];
+    size_t i = 0;
+
+    for (; name[i] && i < sizeof lower - 1; i++)
+        lower[i] = (char)tolower((unsigned char)name[i]);
+    lower[i] = '\0';
+    for (size_t k = 0; k < n; k++)
+        if (fnmatch(list[k].glob, lower, 0) == 0)
+            return list[k].reason;
+    return NULL;
+}
+
+/* Folders of loggers hold many small files whose names say nothing. */
+static const char *folder_reason(const struct walk_file *file)
+{
+    if (strstr(file->shown, "mlruns/"))
+        return "MLflow: " LATER;
+    if (strstr(file->shown, "wandb/") && strstr(file->shown, "run-")) {
+        if (strstr(file->shown, "/logs/debug"))
+            return "W&B's own debug log";
+        if (strcmp(file->name, "config.yaml") == 0)
+            return "W&B: " LATER;
+    }
+    return NULL;
+}
+
+static bool is_general(const struct importer *importer)
+{
+    for (size_t i = 0; i < sizeof GENERAL / sizeof *GENERAL; i++)
+        if (strcmp(importer->id, GENERAL[i]) == 0)
+            return true;
+    return false;
+}
+
+
+const struct answer *plan_answer(const struct plan_options *options, const char *what,
+                                 const struct walk_file *file)
+{
+    size_t n = strlen(what);
+
+    for (size_t i = options ? options->n_answers : 0; i-- > 0;) {
+        const char *name = options->answers[i].name;
+
+        if (strncmp(name, what, n) != 0 || name[n] != ':')
+            continue;
+        name += n + 1;
+        if (strcmp(name, file->shown) == 0 || strcmp(name, file->path) == 0 ||
+            strcmp(name, file->name) == 0)
+            return &options->answers[i];
+    }
+    return NULL;
+}
+
+static void ignore(struct found *found, const char *reason)
+{
+    found->importer = NULL;
+    found->reason = reason;
+}
+
+static void decide(struct found *found, const struct peek *peek, struct arena *arena)
+{
+    const struct importer *second = NULL;
+    const char *special = known_reason(SPECIAL, sizeof SPECIAL / sizeof *SPECIAL, peek->name);
+    int score = 0;
+
+    found->importer = importer_probe(peek, &score, &second);
+    if (!found->importer || score <= 0) {
+        ignore(found, special ? special : "no importer knows it");
+    } else if (special && is_general(found->importer)) {
+        ignore(found, special);
+    } else if (second) {
+        found->reason = arena_printf(arena, "%s (could also be: %s)", found->importer->title,
+                                     second->title);
+    } else {
+        found->reason = found->importer->title;
+    }
+}
+
+struct heads {
+    char head[PEEK_HEAD_BYTES];
+    char tail[PEEK_TAIL_BYTES];
+};
+
+static void look(struct found *found, struct heads *heads, struct arena *arena)
+{
+    const struct walk_file *file = found->file;
+    struct source_file *source = NULL;
+    struct error why;
+    size_t n_head = 0, n_tail = 0;
+    int64_t from = file->size > PEEK_TAIL_BYTES ? file->size - PEEK_TAIL_BYTES : 0;
+    int rc = source_open(&source, file->path, &why);
+
+    if (rc == OK)
+        rc = source_at(source, 0, heads->head, sizeof heads->head, &n_head, &why);
+    if (rc == OK)
+        rc = source_at(source, from, heads->tail, sizeof heads->tail, &n_tail, &why);
+    source_close(source);
+    if (rc != OK) {
+        found->is_unreadable = true;
+        ignore(found, arena_printf(arena, "cannot be read: %s", why.message));
+        return;
+    }
+    enum source_oddity oddity = source_oddity(str_from(heads->head, n_head));
+    if (oddity == ODDITY_EMPTY || oddity == ODDITY_LFS_POINTER) {
+        found->is_unreadable = true;
+        ignore(found, source_oddity_name(oddity));
+        return;
+    }
+    decide(found,
+           &(struct peek){.path = file->path,
+                          .name = file->name,
+                          .folder_name = last_component(file->folder),
+                          .head = str_from(heads->head, n_head),
+                          .tail = str_from(heads->tail, n_tail),
+                          .size = file->size},
+           arena);
+}
+
+static void probe(struct scene *scene, struct found *found, struct heads *heads)
+{
+    const struct answer *answer = plan_answer(scene->options, "importer", found->file);
+    const struct importer *asked = answer ? importer_by_id(answer->value) : NULL;
+
+    if (asked) {
+        found->importer = asked;
+        found->reason = "the user named the importer";
+        return;
+    }
+    const char *reason = known_reason(KNOWN, sizeof KNOWN / sizeof *KNOWN, found->file->name);
+    if (!reason)
+        reason = folder_reason(found->file);
+    if (reason)
+        ignore(found, reason);
+    else
+        look(found, heads, scene->arena);
+}
+
+int probe_files(struct scene *scene, struct error *err)
+{
+    size_t n = scene->argument->n_files;
+    struct heads *heads = malloc(sizeof *heads);
+
+    scene->found = arena_array(scene->arena, n + 1, sizeof *scene->found);
+    if (!heads || !scene->found) {
+        free(heads);
+        return error_set(err, E_NOMEM, "no memory to look at %zu files", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        scene->found[i].file = &scene->argument->files[i];
+        probe(scene, &scene->found[i], heads);
+    }
+    scene->n_found = n;
+    free(heads);
+    return OK;
+}

@@ -1,0 +1,494 @@
+/* Run roots (FORMATS.md B0 rule 2): which folders are the place where one training process left its
+ * records. Whether two roots tell of the same run is asked of rows.c. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importers/plan_parts.h"
+
+#define ROOTS_MAX 2000
+
+/* ---- Paths ---- */
+
+bool path_is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    if (n == 1 && *folder == '/')
+        return true;
+    return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+const char *parent_folder(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return path;
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *folder_of_checkpoint(struct arena *arena, const char *path, const char *top)
+{
+    static const char MARK[] = "/checkpoint-";
+    size_t from = strcmp(top, "/") == 0 ? 0 : strlen(top);
+    const char *at = path_is_below(path, top) ? path + from : path;
+
+    while ((at = strstr(at, MARK))) {
+        const char *number = at + sizeof MARK - 1;
+        size_t digits = strspn(number, "0123456789");
+
+        if (digits && (number[digits] == '/' || number[digits] == '\0'))
+            return at == path ? "/" : arena_strndup(arena, path, (size_t)(at - path));
+        at = number;
+    }
+    return NULL;
+}
+
+static bool is_any(const char *name, const char *const *globs)
+{
+    for (; *globs; globs++)
+        if (fnmatch(*globs, name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Folders that loggers make inside a root; wandb/run-…, mlruns/… hold more of them. */
+static bool is_logger_folder(const char *name, const char *parent)
+{
+    static const char *const NAMES[] = {"runs", "logs", "wandb", "lightning_logs", "mlruns",
+                                        "version_[0-9]*", "run-[0-9]*", "offline-run-[0-9]*",
+                                        "tensorboard", "latest-run", NULL};
+
+    return is_any(name, NAMES) || strcmp(parent, "runs") == 0 || strcmp(parent, "logs") == 0;
+}
+
+/* ---- Records ---- */
+
+static unsigned record_of(const struct found *found)
+{
+    static const char *const STATE[] = {"trainer_state.json", "trainer_log.jsonl", NULL};
+    static const char *const ARGS[] = {"training_args.bin", "training_args.json",
+                                       "training_args.yaml", "all_results.json", NULL};
+    static const char *const EVENTS[] = {"*tfevents*", "run-*.wandb", "mlflow.db", "meta.yaml", NULL};
+    const char *name = found->file->name;
+
+    if (is_any(name, STATE))
+        return RECORD_STATE;
+    if (is_any(name, ARGS) || (strcmp(name, "args.json") == 0 && found->importer))
+        return RECORD_ARGS;
+    if (found->importer && strcmp(found->importer->id, "metrics_table") == 0)
+        return RECORD_TABLE;
+    if (strcmp(name, "meta.yaml") == 0 && !strstr(found->file->path, "/mlruns/"))
+        return 0;
+    return is_any(name, EVENTS) ? RECORD_EVENTS : 0;
+}
+
+/* Everything below mlruns/ and wandb/ is theirs, whatever it is called. */
+static const char *above_logger(struct arena *arena, const char *folder, const char *top)
+{
+    static const char *const MARKS[] = {"/mlruns/", "/wandb/"};
+    size_t n = strlen(top);
+
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++) {
+        const char *path = arena_printf(arena, "%s/", folder);
+        const char *at = strstr(path + (n < strlen(path) ? n : 0), MARKS[i]);
+
+        if (at)
+            return at == path ? "/" : arena_strndup(arena, path, (size_t)(at - path));
+    }
+    return folder;
+}
+
+static const char *climb_loggers(struct arena *arena, const char *folder, const char *top)
+{
+    folder = above_logger(arena, folder, top);
+    while (strcmp(folder, top) != 0 && strcmp(folder, "/") != 0) {
+        const char *parent = parent_folder(arena, folder);
+
+        if (!is_logger_folder(last_component(folder), last_component(parent)) ||
+            !path_is_below(parent, top))
+            break;
+        folder = parent;
+    }
+    return folder;
+}
+
+static struct root *root_at(struct scene *scene, const char *folder, const char *id)
+{
+    for (size_t i = 0; i < scene->n_roots; i++)
+        if (strcmp(scene->roots[i].folder, folder) == 0 && strcmp(scene->roots[i].id, id) == 0)
+            return &scene->roots[i];
+    if (scene->n_roots == ROOTS_MAX)
+        return NULL;
+    struct root *root = &scene->roots[scene->n_roots];
+    *root = (struct root){.folder = folder, .id = id, .joined = scene->n_roots};
+    scene->n_roots++;
+    return root;
+}
+
+static void add_record(struct scene *scene, const char *folder, const char *id, unsigned record,
+                       const char *what)
+{
+    struct root *root = root_at(scene, folder, id);
+
+    if (!root)
+        return;
+    if (root->records == 0 || record < (root->records & -root->records))
+        root->reason = arena_printf(scene->arena, "holds %s", what);
+    root->records |= record;
+}
+
+/* lightning_logs/version_1 and its like: several of them are several runs. */
+static const char *version_of(const struct scene *scene, const struct found *found)
+{
+    const char *name = last_component(found->file->folder);
+    size_t n = 0;
+
+    if (fnmatch("version_[0-9]*", name, 0) != 0)
+        return "";
+    const char *parent = parent_folder(scene->arena, found->file->folder);
+    for (size_t i = 0; i < scene->n_found; i++)
+        n += record_of(&scene->found[i]) == RECORD_TABLE &&
+             scene->found[i].file->folder != found->file->folder &&
+             strcmp(parent_folder(scene->arena, scene->found[i].file->folder), parent) == 0 &&
+             fnmatch("version_[0-9]*", last_component(scene->found[i].file->folder), 0) == 0;
+    return n ? name : "";
+}
+
+static void strong_records(struct scene *scene)
+{
+    const char *top = scene->argument->folder;
+
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *found = &scene->found[i];
+        unsigned record = record_of(found);
+        const char *of = folder_of_checkpoint(scene->arena, found->file->folder, top);
+
+        if (of)
+            add_record(scene, of, "", RECORD_STATE, "checkpoints");
+        else if (record == RECORD_TABLE)
+            add_record(scene, climb_loggers(scene->arena, found->file->folder, top),
+                       version_of(scene, found), record, found->file->name);
+        else if (record && record != RECORD_EVENTS)
+            add_record(scene, found->file->folder, "", record, found->file->name);
+    }
+}
+
+/* An event file belongs to the root around it, past the folders that loggers make. */
+static void event_records(struct scene *scene)
+{
+    const char *top = scene->argument->folder;
+
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *found = &scene->found[i];
+        const char *folder = found->file->folder;
+
+        if (record_of(found) != RECORD_EVENTS || folder_of_checkpoint(scene->arena, folder, top))
+            continue;
+        const char *outer = climb_loggers(scene->arena, folder, top);
+        bool is_inside = false;
+        for (size_t k = 0; k < scene->n_roots && !is_inside; k++)
+            is_inside = path_is_below(folder, scene->roots[k].folder) &&
+                        path_is_below(scene->roots[k].folder, outer);
+        if (!is_inside)
+            add_record(scene, outer, "", RECORD_EVENTS, found->file->name);
+    }
+}
+
+/* ---- Folding ---- */
+
+static void drop_root(struct scene *scene, size_t i)
+{
+    memmove(&scene->roots[i], &scene->roots[i + 1],
+            (scene->n_roots - i - 1) * sizeof *scene->roots);
+    scene->n_roots--;
+    for (size_t k = 0; k < scene->n_roots; k++)
+        scene->roots[k].joined = k;
+}
+
+static bool same_bytes(const char *a, const char *b)
+{
+    char *pa = NULL, *pb = NULL;
+    size_t na, nb;
+    bool same = source_slurp(a, (size_t)1 << 20, &pa, &na, NULL) == OK &&
+                source_slurp(b, (size_t)1 << 20, &pb, &nb, NULL) == OK && na == nb && na > 0 &&
+                memcmp(pa, pb, na) == 0;
+
+    free(pa);
+    free(pb);
+    return same;
+}
+
+/* save_model writes the arguments beside every copy of the model: the same bytes, the same run. */
+static bool repeats_arguments(const struct scene *scene, const struct root *weak,
+                              const struct root *other)
+{
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct walk_file *a = scene->found[i].file;
+
+        if (strcmp(a->name, "training_args.bin") != 0 || strcmp(a->folder, weak->folder) != 0)
+            continue;
+        for (size_t k = 0; k < scene->n_found; k++) {
+            const struct walk_file *b = scene->found[k].file;
+
+            if (k != i && strcmp(b->name, a->name) == 0 && b->size == a->size &&
+                path_is_below(b->folder, other->folder) && same_bytes(a->path, b->path))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_part_of_another(const struct scene *scene, size_t i)
+{
+    const struct root *root = &scene->roots[i];
+    bool is_weak = !(root->records & (RECORD_STATE | RECORD_TABLE));
+
+    for (size_t k = 0; k < scene->n_roots && is_weak; k++) {
+        const struct root *other = &scene->roots[k];
+
+        if (k == i)
+            continue;
+        if (strcmp(root->folder, other->folder) != 0 && path_is_below(root->folder, other->folder) &&
+            (other->records & ~(unsigned)RECORD_EVENTS))
+            return true;        /* arguments or results of a copy inside a root */
+        if (root->records == RECORD_EVENTS && path_is_below(other->folder, root->folder))
+            return true;        /* a logger beside the root: its rows are not read yet */
+        if ((root->records & RECORD_ARGS) && (other->records & RECORD_STATE) &&
+            repeats_arguments(scene, root, other))
+            return true;
+    }
+    return false;
+}
+
+static void fold_parts(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->n_roots;)
+        if (is_part_of_another(scene, i))
+            drop_root(scene, i);
+        else
+            i++;
+}
+
+/* ---- Rule 6 ---- */
+
+/* The file that tells the loss best: the longest state, else the longest table. */
+static const struct found *teller(const struct scene *scene, const struct root *root)
+{
+    const struct found *best = NULL;
+    unsigned best_record = 0;
+
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *f = &scene->found[i];
+        unsigned record = record_of(f);
+
+        if (!f->importer || (record != RECORD_STATE && record != RECORD_TABLE) ||
+            !path_is_below(f->file->folder, root->folder))
+            continue;
+        if (*root->id && strcmp(last_component(f->file->folder), root->id) != 0)
+            continue;
+        bool inner = false;     /* another root inside this one tells of itself */
+        for (size_t k = 0; k < scene->n_roots && !inner; k++)
+            inner = strlen(scene->roots[k].folder) > strlen(root->folder) &&
+                    path_is_below(f->file->folder, scene->roots[k].folder);
+        if (inner)
+            continue;
+        if (!best || record < best_record ||
+            (record == best_record && f->file->size > best->file->size)) {
+            best = f;
+            best_record = record;
+        }
+    }
+    return best;
+}
+
+static int join_roots(struct scene *scene, struct error *err)
+{
+    struct loss_rows *rows = arena_array(scene->arena, scene->n_roots + 1, sizeof *rows);
+
+    if (!rows)
+        return error_set(err, E_NOMEM, "no memory for %zu runs", scene->n_roots);
+    for (size_t i = 0; i < scene->n_roots; i++) {
+        const struct found *f = teller(scene, &scene->roots[i]);
+        int rc = f ? rows_read(f, scene->arena, &rows[i], err) : OK;
+
+        if (rc != OK)
+            return rc;
+    }
+    for (size_t i = 0; i < scene->n_roots; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (scene->roots[k].joined != k || !rows_are_same(&rows[k], &rows[i]))
+                continue;
+            /* The one with the state is the root, the other one a part of it. */
+            bool swap = (scene->roots[i].records & RECORD_STATE) &&
+                        !(scene->roots[k].records & RECORD_STATE);
+            scene->roots[swap ? k : i].joined = swap ? i : k;
+            break;
+        }
+    return OK;
+}
+
+/* ---- Weights without a record ---- */
+
+static bool is_side_folder(const char *name)
+{
+    static const char *const NAMES[] = {"base*", "merged*", "serve*", "serving", "release*",
+                                        "deploy*", "final*", "best*", NULL};
+
+    return is_any(name, NAMES);
+}
+
+/* Adapters side by side without any record are runs of their own; anything less is one run. */
+static void weight_roots(struct scene *scene)
+{
+    static const char *const WEIGHTS[] = {"adapter_model.*", NULL};
+    size_t before = scene->n_roots;
+
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct walk_file *file = scene->found[i].file;
+
+        if (is_any(file->name, WEIGHTS) && strcmp(file->folder, scene->argument->folder) != 0 &&
+            !is_side_folder(last_component(file->folder)))
+            add_record(scene, file->folder, "", RECORD_ARGS, file->name);
+    }
+    if (scene->n_roots - before < 2)
+        scene->n_roots = before;
+}
+
+/* ---- Logs without a root (rule 5) ---- */
+
+struct log_rows {
+    const struct found *log;
+    struct loss_rows rows;
+};
+
+/* "job.out" and "job.err", "stdout.log" and "stderr.log", "rank0.log" and "rank1.log": the names
+ * differ in the stream or in digits only. */
+static void plain_name(const struct found *log, char *out, size_t n)
+{
+    static const char *const STREAMS[] = {"stdout", "stderr", ".out", ".err"};
+    char text[256];
+    size_t k = 0;
+
+    strncpy(text, log->file->name, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (const char *p = text; *p && k + 1 < n;) {
+        size_t stream = 0;
+
+        for (size_t i = 0; i < sizeof STREAMS / sizeof *STREAMS && !stream; i++)
+            if (strncmp(p, STREAMS[i], strlen(STREAMS[i])) == 0)
+                stream = strlen(STREAMS[i]);
+        if (!stream && !(*p >= '0' && *p <= '9'))
+            out[k++] = *p;
+        p += stream ? stream : 1;
+    }
+    out[k] = '\0';
+}
+
+static bool are_one_process(const struct log_rows *a, const struct log_rows *b)
+{
+    char na[256], nb[256];
+
+    if (rows_are_same(&a->rows, &b->rows))
+        return true;
+    if (strcmp(a->log->file->folder, b->log->file->folder) != 0 || (a->rows.n && b->rows.n))
+        return false;
+    plain_name(a->log, na, sizeof na);
+    plain_name(b->log, nb, sizeof nb);
+    return strcmp(na, nb) == 0;
+}
+
+static int log_roots(struct scene *scene, struct error *err)
+{
+    struct log_rows *logs = arena_array(scene->arena, scene->n_found + 1, sizeof *logs);
+    size_t n = 0;
+
+    if (!logs)
+        return error_set(err, E_NOMEM, "no memory for %zu logs", scene->n_found);
+    for (size_t i = 0; i < scene->n_found && n < ROOTS_MAX; i++) {
+        const struct found *f = &scene->found[i];
+
+        if (!f->importer || strcmp(f->importer->id, "console_log") != 0)
+            continue;
+        int rc = rows_read(f, scene->arena, &logs[n].rows, err);
+        if (rc != OK)
+            return rc;
+        logs[n].log = f;
+        n += logs[n].rows.is_training;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_known = false;
+
+        for (size_t k = 0; k < i && !is_known; k++)
+            is_known = are_one_process(&logs[k], &logs[i]);
+        if (is_known)
+            continue;
+        struct root *root = &scene->roots[scene->n_roots];
+        *root = (struct root){.folder = logs[i].log->file->folder,
+                              .id = logs[i].log->file->name,
+                              .reason = "a log of training without a run folder",
+                              .joined = scene->n_roots,
+                              .log = logs[i].log};
+        scene->n_roots++;
+    }
+    return OK;
+}
+
+/* ---- All together ---- */
+
+static void whole_argument(struct scene *scene)
+{
+    struct root *root = &scene->roots[0];
+
+    if (scene->n_roots == 0) {
+        *root = (struct root){.reason = "no record of training: the files of the argument"};
+        scene->n_roots = 1;
+    }
+    if (scene->n_roots == 1 && (root->log || !root->folder)) {
+        root->folder = scene->argument->folder;
+        root->id = scene->argument->is_files && scene->n_found ? scene->found[0].file->name : "";
+        root->log = NULL;
+    }
+}
+
+static size_t count_runs(const struct scene *scene)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < scene->n_roots; i++)
+        n += scene->roots[i].joined == i;
+    return n;
+}
+
+int find_roots(struct scene *scene, struct error *err)
+{
+    int rc = OK;
+
+    scene->roots = arena_array(scene->arena, ROOTS_MAX + 1, sizeof *scene->roots);
+    if (!scene->roots)
+        return error_set(err, E_NOMEM, "no memory for the runs");
+    strong_records(scene);
+    event_records(scene);
+    fold_parts(scene);
+    if (scene->n_roots > 1)
+        rc = join_roots(scene, err);
+    if (rc == OK && scene->n_roots == 0)
+        rc = log_roots(scene, err);
+    if (rc == OK && scene->n_roots == 0)
+        weight_roots(scene);
+    if (rc != OK)
+        return rc;
+    whole_argument(scene);
+    if (count_runs(scene) == 1)
+        for (size_t i = 0; i < scene->n_roots; i++)
+            scene->roots[i].is_whole_argument = scene->roots[i].joined == i;
+    return arena_failed(scene->arena) ? error_set(err, E_NOMEM, "no memory for the runs") : OK;
+}

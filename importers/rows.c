@@ -1,0 +1,335 @@
+/* Do two files tell of the same run (FORMATS.md B0 rule 6)? Reads only steps, epochs and losses, of a
+ * bounded number of rows; the importers read everything later. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/number.h"
+#include "core/read/json.h"
+#include "core/read/jsonl.h"
+#include "importers/plan_parts.h"
+
+#define LOG_LINE_BYTES ((size_t)64 << 10)
+#define LOG_MAX_BYTES ((int64_t)256 << 20)
+#define MENTION_MAX_BYTES ((int64_t)16 << 20)
+/* The shorter of two prints has 4 significant digits or 4 decimals; epochs have 2 decimals. */
+#define LOSS_RELATIVE 6e-4
+#define LOSS_ABSOLUTE 6e-5
+#define EPOCH_ABSOLUTE 6e-3
+
+struct reader {
+    struct loss_rows *rows;
+};
+
+static bool put(struct loss_rows *rows, double step, double epoch, double loss)
+{
+    if (rows->n == LOSS_ROWS_MAX)
+        return false;
+    rows->step[rows->n] = step;
+    rows->epoch[rows->n] = epoch;
+    rows->loss[rows->n++] = loss;
+    rows->is_training = true;
+    return true;
+}
+
+/* ---- JSON rows ---- */
+
+static bool is_one_of(struct str key, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_is(key, *names))
+            return true;
+    return false;
+}
+
+/* Rows with nested values come as a tree; they are rare and left out. */
+static int json_loss(void *ctx, const struct json_row *row, struct error *err)
+{
+    static const char *const STEP[] = {"step", "global_step", "current_steps", "iter", "iteration",
+                                       "_step", "train/global_step", NULL};
+    static const char *const LOSS[] = {"loss", "train/loss", "train_loss", NULL};
+    struct reader *reader = ctx;
+    double step = NAN, epoch = NAN, loss = NAN;
+    bool has_loss = false;
+
+    (void)err;
+    for (size_t i = 0; i < row->n; i++) {
+        const struct json_field *f = &row->fields[i];
+
+        if (is_one_of(f->key, STEP) && isnan(step))
+            step = f->number;
+        else if (str_is(f->key, "epoch"))
+            epoch = f->number;
+        else if (is_one_of(f->key, LOSS)) {
+            loss = f->number;
+            has_loss = true;
+        } else if (str_is(f->key, "train_runtime"))
+            return OK;          /* the last row: its loss is the mean */
+    }
+    if (has_loss && !put(reader->rows, step, epoch, loss))
+        return E_CANCELLED;     /* enough */
+    return OK;
+}
+
+static int skip_bad(void *ctx, const struct source_line *line, bool is_last,
+                    const struct error *why, struct error *err)
+{
+    (void)ctx, (void)line, (void)is_last, (void)why, (void)err;
+    return OK;
+}
+
+static int skip_member(void *ctx, const struct json *value, struct error *err)
+{
+    (void)ctx, (void)value, (void)err;
+    return OK;
+}
+
+/* ---- Tables ---- */
+
+static void csv_line(struct str line, struct str *cells, size_t max, size_t *n)
+{
+    struct str cell;
+
+    *n = 0;
+    while (*n < max && str_split(&line, ',', &cell))
+        cells[(*n)++] = str_trim(cell);
+}
+
+static double cell_number(const struct str *cells, size_t n, int at)
+{
+    double value;
+
+    return at >= 0 && (size_t)at < n && number_parse_any(cells[at], &value) ? value : NAN;
+}
+
+static int read_csv(struct source_file *file, struct loss_rows *rows, struct error *err)
+{
+    static const char *const STEP[] = {"step", "global_step", "iter", "iteration", NULL};
+    static const char *const LOSS[] = {"loss", "train_loss", "train/loss", NULL};
+    struct source_line line;
+    struct str cells[256];
+    size_t n = 0;
+    int step = -1, epoch = -1, loss = -1, rc;
+
+    rc = source_next_line(file, LOG_LINE_BYTES, &line, err);
+    if (rc != 1)
+        return rc;
+    csv_line(line.text, cells, 256, &n);
+    for (size_t i = 0; i < n; i++) {
+        step = step < 0 && is_one_of(cells[i], STEP) ? (int)i : step;
+        loss = loss < 0 && is_one_of(cells[i], LOSS) ? (int)i : loss;
+        epoch = str_is(cells[i], "epoch") ? (int)i : epoch;
+    }
+    while (loss >= 0 && (rc = source_next_line(file, LOG_LINE_BYTES, &line, err)) == 1) {
+        csv_line(line.text, cells, 256, &n);
+        double value = cell_number(cells, n, loss);
+
+        if (!isnan(value) &&
+            !put(rows, cell_number(cells, n, step), cell_number(cells, n, epoch), value))
+            return OK;
+    }
+    return rc < 0 ? rc : OK;
+}
+
+/* ---- Console ---- */
+
+/* The number after 'key': or "key": in a printed row; quotes around the number are fine. */
+static bool printed(struct str line, const char *single, const char *twice, double *out)
+{
+    ptrdiff_t at = str_find(line, single);
+
+    if (at < 0)
+        at = str_find(line, twice);
+    if (at < 0)
+        return false;
+    line = str_skip(line, (size_t)at + strlen(single));
+    while (line.n && strchr(": '\"", *line.p))
+        line = str_skip(line, 1);
+    size_t n = 0;
+    while (n < line.n && !strchr(",}'\" ", line.p[n]))
+        n++;
+    return number_parse_any(str_first(line, n), out);
+}
+
+/* Hand-written loops print "step 160/400 loss 1.23" in all kinds of ways. */
+static bool looks_like_a_step(struct str line)
+{
+    static const char *const PLACES[] = {"step", "iter", "epoch"};
+    const char *at = NULL;
+
+    for (size_t i = 0; i + 4 < line.n && !at; i++)
+        if (strncasecmp(line.p + i, "loss", 4) == 0)
+            at = line.p + i + 4;
+    if (!at)
+        return false;
+    struct str rest = str_skip(line, (size_t)(at - line.p));
+    while (rest.n && strchr(":= |", *rest.p))
+        rest = str_skip(rest, 1);
+    double value;
+    if (number_prefix(rest, &value) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++)
+        if (str_has_ignoring_case(line, PLACES[i]))
+            return true;
+    return false;
+}
+
+static bool is_marker(struct str line)
+{
+    static const char *const MARKS[] = {"***** Running training *****", "'train_runtime'",
+                                        "Number of trainable parameters = ",
+                                        "Total optimization steps"};
+
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (str_find(line, MARKS[i]) >= 0)
+            return true;
+    return false;
+}
+
+static int read_console(struct source_file *file, struct loss_rows *rows, struct error *err)
+{
+    struct source_line line;
+    int rc;
+
+    while ((rc = source_next_line(file, LOG_LINE_BYTES, &line, err)) == 1) {
+        double loss, step = NAN, epoch = NAN;
+        struct str rest = line.text, part;
+
+        if (line.byte > LOG_MAX_BYTES)
+            break;
+        while (str_split(&rest, '\r', &part)) {
+            if (printed(part, "'loss'", "\"loss\"", &loss)) {
+                if (!printed(part, "'step'", "\"step\"", &step))
+                    (void)printed(part, "'current_steps'", "\"current_steps\"", &step);
+                (void)printed(part, "'epoch'", "\"epoch\"", &epoch);
+                if (!put(rows, step, epoch, loss))
+                    return OK;
+            } else if (!rows->is_training) {
+                rows->is_training = is_marker(part) || looks_like_a_step(part);
+            }
+        }
+    }
+    return rc < 0 ? rc : OK;
+}
+
+/* ---- Any file ---- */
+
+static int read_rows(const struct found *found, struct source_file *file, struct loss_rows *rows,
+                     struct error *err)
+{
+    struct reader reader = {rows};
+    const char *id = found->importer ? found->importer->id : "";
+    struct str name = str_of(found->file->name);
+    bool cut = false;
+
+    if (strcmp(id, "console_log") == 0)
+        return read_console(file, rows, err);
+    if (str_ends(name, ".csv"))
+        return read_csv(file, rows, err);
+    if (str_ends(name, ".jsonl") || strcmp(id, "metrics_table") == 0)
+        return jsonl_read(file, &(struct jsonl_handler){.row = json_loss, .bad = skip_bad,
+                                                        .ctx = &reader}, err);
+    return json_stream(file, &(struct json_stream){.array_key = "log_history",
+                                                   .member = skip_member, .row = json_loss,
+                                                   .ctx = &reader}, &cut, err);
+}
+
+static double *keep(struct arena *arena, const double *values, size_t n)
+{
+    double *kept = arena_array(arena, n + 1, sizeof *kept);
+
+    if (kept && n)
+        memcpy(kept, values, n * sizeof *kept);
+    return kept;
+}
+
+int rows_read(const struct found *found, struct arena *arena, struct loss_rows *out,
+              struct error *err)
+{
+    struct source_file *file = NULL;
+    struct error why = {0};
+    double *scratch = calloc(3 * LOSS_ROWS_MAX, sizeof *scratch);
+    struct loss_rows rows = {.step = scratch};
+
+    if (!scratch)
+        return error_set(err, E_NOMEM, "no memory for the rows of %s", found->file->shown);
+    rows.epoch = scratch + LOSS_ROWS_MAX;
+    rows.loss = scratch + 2 * LOSS_ROWS_MAX;
+    int rc = source_open(&file, found->file->path, &why);
+    if (rc == OK)
+        rc = read_rows(found, file, &rows, &why);
+    source_close(file);
+    *out = (struct loss_rows){.n = rows.n,
+                              .step = keep(arena, rows.step, rows.n),
+                              .epoch = keep(arena, rows.epoch, rows.n),
+                              .loss = keep(arena, rows.loss, rows.n),
+                              .is_training = rows.is_training};
+    free(scratch);
+    if (rc == E_NOMEM || !out->loss)
+        return error_set(err, E_NOMEM, "no memory for the rows of %s", found->file->shown);
+    return OK;                  /* what could be read counts */
+}
+
+static bool alike(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    if (isinf(a) || isinf(b))
+        return a == b;
+    return fabs(a - b) <= LOSS_ABSOLUTE + LOSS_RELATIVE * fmax(fabs(a), fabs(b));
+}
+
+/* 1 an equal row stands at the same place, 0 only different ones, -1 nothing is there. */
+static int compare_row(const struct loss_rows *a, const struct loss_rows *b, size_t j)
+{
+    int result = -1;
+
+    for (size_t i = 0; i < a->n; i++) {
+        bool by_step = !isnan(a->step[i]) && !isnan(b->step[j]);
+        bool is_here = by_step ? a->step[i] == b->step[j]
+                               : fabs(a->epoch[i] - b->epoch[j]) <= EPOCH_ABSOLUTE;
+
+        if (!is_here)           /* also where a place is NaN */
+            continue;
+        if (alike(a->loss[i], b->loss[j]))
+            return 1;
+        result = 0;
+    }
+    return result;
+}
+
+bool rows_are_same(const struct loss_rows *a, const struct loss_rows *b)
+{
+    size_t common = 0, fewer = a->n < b->n ? a->n : b->n;
+
+    if (fewer < 3)
+        return false;
+    const struct loss_rows *longer = a->n < b->n ? b : a, *shorter = a->n < b->n ? a : b;
+    size_t differing = 0;
+    for (size_t j = 0; j < shorter->n; j++) {
+        int same = compare_row(longer, shorter, j);
+
+        common += same == 1;
+        differing += same == 0;
+    }
+    /* A console shows the rows before a crash and again after the resume: a few repeat a place with
+     * other numbers, next to the many that agree. */
+    return (common >= 3 && differing == 0) || (common >= 20 && differing * 20 <= common);
+}
+
+bool file_mentions(const char *path, const char *const *words, size_t n)
+{
+    struct source_file *file = NULL;
+    struct source_line line;
+    bool found = false;
+
+    if (source_open(&file, path, NULL) != OK)
+        return false;
+    while (!found && source_next_line(file, LOG_LINE_BYTES, &line, NULL) == 1 &&
+           line.byte < MENTION_MAX_BYTES)
+        for (size_t i = 0; i < n && !found; i++)
+            found = str_find(line.text, words[i]) >= 0;
+    source_close(file);
+    return found;
+}
