@@ -340,16 +340,23 @@ static double capacity_of_text(const char *text)
     return bytes;
 }
 
+static const char *raw_setting(const struct run_facts *facts, const char *raw_name)
+{
+    for (size_t i = 0; i < facts->n_settings; i++)
+        if (strcmp(facts->settings[i].raw_name, raw_name) == 0)
+            return facts->settings[i].value;
+    return NULL;
+}
+
 double facts_gpu_bytes(const struct run_facts *facts, const char **name)
 {
     const char *answer = facts_answer(facts, "gpu");
-    const struct setting *gpu = facts_setting(facts, "gpu_name");
-    const struct setting *memory = facts_setting(facts, "gpu_memory");
-    double bytes = answer ? capacity_of_text(answer) : 0;
+    const char *mebibytes = raw_setting(facts, "gpu.0.memory_total_mib");
+    double bytes = answer ? capacity_of_text(answer) : 0, value;
 
     if (name)
-        *name = gpu ? gpu->value : NULL;
-    if (bytes <= 0 && memory && memory->value)
-        bytes = capacity_of_text(memory->value);
+        *name = raw_setting(facts, "gpu.0.name");
+    if (bytes <= 0 && mebibytes && number_parse(str_of(mebibytes), &value))
+        bytes = value * 1048576.0;
     return bytes > 0 ? bytes : capacity_of_log(facts);
 }
