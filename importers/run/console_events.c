@@ -90,6 +90,13 @@ static struct console_counter *counter_of(struct console_events *events,
             return counter;
         }
     }
+    for (size_t i = 0; i < events->n_counters; i++) {   /* the same text at another address */
+        struct console_counter *counter = &events->counters[i];
+        if (said->pattern == NULL && counter->pattern == NULL &&
+            strcmp(counter->kind, said->kind) == 0) {
+            return counter;
+        }
+    }
     if (events->n_counters == CONSOLE_MAX_COUNTERS) {
         return NULL;
     }
@@ -254,7 +261,9 @@ int console_events_finish(struct console_events *events, struct error *err)
         }
     }
     for (size_t i = 0; i < events->n_counters && rc == OK; i++) {
-        rc = add_count(events, &events->counters[i], err);
+        const struct console_counter *counter = &events->counters[i];
+        bool is_worth_it = counter->pattern != NULL || counter->n > 1;
+        rc = is_worth_it ? add_count(events, counter, err) : OK;
     }
     return rc;
 }

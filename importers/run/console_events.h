@@ -10,8 +10,8 @@
 #define CONSOLE_MAX_COUNTERS 400
 #define CONSOLE_QUEUE        256
 
-/* What was seen; all texts are borrowed and copied by the call. kind and pattern must stay valid
- * and be the same pointer for the same text. */
+/* What was seen; all texts are borrowed and copied by the call. kind and pattern must stay valid,
+ * and a pattern must be the same pointer each time. */
 struct console_said {
     const char *kind, *pattern;
     int64_t step, line, byte;

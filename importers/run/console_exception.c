@@ -246,8 +246,7 @@ int console_report_line(struct console_tracebacks *tracebacks, const struct cons
                         struct error *err)
 {
     struct console_report *report = &tracebacks->report;
-    struct str rest = line->text, key, rank;
-    rest = str_trim(str_skip(rest, console_rank(rest, &rank)));
+    struct str rest = str_trim(line->inner), key;
     if (str_starts(rest, "====") || --report->n_left == 0) {
         report->n_left = 1;
         return console_report_finish(tracebacks, err);

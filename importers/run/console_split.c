@@ -10,13 +10,15 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Bits of the bytes that end a piece or begin an escape sequence. */
+/* Bits of the bytes that end a piece, and of those that must be removed. */
 static unsigned block_mask(const char *p, unsigned *escapes)
 {
     const __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);
     const __m128i newline = _mm_cmpeq_epi8(block, _mm_set1_epi8('\n'));
     const __m128i carriage = _mm_cmpeq_epi8(block, _mm_set1_epi8('\r'));
-    *escapes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(ESC)));
+    const __m128i escape = _mm_cmpeq_epi8(block, _mm_set1_epi8(ESC));
+    const __m128i nul = _mm_cmpeq_epi8(block, _mm_setzero_si128());
+    *escapes = (unsigned)_mm_movemask_epi8(_mm_or_si128(escape, nul));
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(newline, carriage));
 }
 
@@ -50,7 +52,7 @@ size_t console_piece_end(const char *p, size_t n, bool *has_escape)
     *has_escape = false;
     size_t at = end_by_blocks(p, n, has_escape);
     while (at < n && p[at] != '\n' && p[at] != '\r') {
-        *has_escape |= p[at] == ESC;
+        *has_escape |= p[at] == ESC || p[at] == '\0';
         at++;
     }
     return at;

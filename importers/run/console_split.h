@@ -11,7 +11,7 @@
 struct console_piece {
     struct str text;        /* borrowed until the next call */
     int64_t line, byte;
-    bool has_escape;        /* holds an ESC: strip before reading */
+    bool has_escape;        /* holds an ESC or NUL: strip before reading */
     bool is_cut;            /* longer than CONSOLE_LINE_BYTES */
 };
 
@@ -30,7 +30,7 @@ void console_split_close(struct console_split *split);
 MUST_CHECK int console_split_next(struct console_split *split, struct console_piece *piece,
                                   struct error *err);
 
-/* Offset of the first \n or \r, or n; *has_escape is set when an ESC stands before it. */
+/* Offset of the first \n or \r, or n; *has_escape: an ESC or NUL stands before it. */
 size_t console_piece_end(const char *p, size_t n, bool *has_escape);
 /* Appends the text without ANSI sequences and NULs. */
 void console_strip(struct buf *out, struct str text);

@@ -325,7 +325,7 @@ static int see(struct console_tracebacks *tracebacks, struct console_traceback *
                const struct console_line *line, bool *is_part, struct error *err)
 {
     struct str rest;
-    if (!take_prefix(tb, line->text, &rest)) {
+    if (!take_prefix(tb, line->body, &rest)) {
         if (tb->state == TRACEBACK_SAID && ++tb->age > 4 * MAX_AGE_SAID) {
             return say(tracebacks, tb, err);
         }
@@ -353,8 +353,8 @@ static int without_traceback(struct console_tracebacks *tracebacks,
                              const struct console_line *line, struct error *err)
 {
     struct str rank = {0}, type, message;
-    struct str rest = str_skip(line->body, console_rank(line->body, &rank));
-    if (!console_exception(rest, false, &type, &message)) {
+    console_rank(line->body, &rank);
+    if (!console_exception(line->inner, false, &type, &message)) {
         return OK;
     }
     struct console_said said = {.kind = "exception",

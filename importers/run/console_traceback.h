@@ -10,6 +10,7 @@
 struct console_line {
     struct str text;        /* whole, ANSI removed */
     struct str body;        /* behind a progress bar */
+    struct str inner;       /* behind a rank's prefix, too */
     int64_t line, byte, step;
 };
 
