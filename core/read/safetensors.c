@@ -239,14 +239,53 @@ static size_t value_bytes(const char *dtype)
     return strcmp(dtype, "F16") == 0 || strcmp(dtype, "BF16") == 0 ? 2 : 0;
 }
 
+struct measure {
+    double sum;
+    int64_t n_nonzero, n_nonfinite;
+};
+
+static void measure_add(struct measure *measure, const char *dtype, const unsigned char *p,
+                        size_t n)
+{
+    size_t width = value_bytes(dtype);
+
+    for (size_t i = 0; i + width <= n; i += width) {
+        double value = value_at(p + i, dtype);
+
+        measure->n_nonzero += value != 0;
+        if (isfinite(value))
+            measure->sum += value * value;
+        else
+            measure->n_nonfinite++;
+    }
+}
+
+static void measure_done(const struct measure *measure, struct tensor *facts)
+{
+    facts->norm = sqrt(measure->sum);
+    facts->n_nonzero = measure->n_nonzero;
+    facts->n_nonfinite = measure->n_nonfinite;
+}
+
+bool safetensors_measure(struct tensor *facts, const void *bytes, size_t n)
+{
+    struct measure measure = {0};
+    size_t width = value_bytes(facts->dtype);
+
+    if (width == 0 || n % width)
+        return false;
+    measure_add(&measure, facts->dtype, bytes, n);
+    measure_done(&measure, facts);
+    return true;
+}
+
 static int read_values(struct reading *reading, struct safetensors_tensor *tensor,
                        unsigned char *chunk, struct error *err)
 {
-    size_t width = value_bytes(tensor->facts.dtype), got = 0;
-    double sum = 0;
-    int64_t n_nonzero = 0, n_nonfinite = 0;
+    struct measure measure = {0};
+    size_t got = 0;
 
-    if (width == 0 || reading->data_at + tensor->end > reading->size)
+    if (value_bytes(tensor->facts.dtype) == 0 || reading->data_at + tensor->end > reading->size)
         return OK;
     for (int64_t at = tensor->begin; at < tensor->end; at += (int64_t)got) {
         size_t n = tensor->end - at < CHUNK_BYTES ? (size_t)(tensor->end - at) : CHUNK_BYTES;
@@ -256,19 +295,9 @@ static int read_values(struct reading *reading, struct safetensors_tensor *tenso
             return rc;
         if (got < n)
             return OK;      /* the file shrank meanwhile: not read */
-        for (size_t i = 0; i + width <= n; i += width) {
-            double value = value_at(chunk + i, tensor->facts.dtype);
-
-            n_nonzero += value != 0;
-            if (isfinite(value))
-                sum += value * value;
-            else
-                n_nonfinite++;
-        }
+        measure_add(&measure, tensor->facts.dtype, chunk, n);
     }
-    tensor->facts.norm = sqrt(sum);
-    tensor->facts.n_nonzero = n_nonzero;
-    tensor->facts.n_nonfinite = n_nonfinite;
+    measure_done(&measure, &tensor->facts);
     return OK;
 }
 

@@ -26,4 +26,8 @@ struct safetensors {
 MUST_CHECK int safetensors_read(const char *path, int64_t values_up_to, struct arena *arena,
                                 struct safetensors *out, struct error *err);
 
+/* Norm and counts of n bytes of values of facts->dtype; false for a dtype without values of ours
+ * or when the bytes are not whole values. */
+bool safetensors_measure(struct tensor *facts, const void *bytes, size_t n);
+
 #endif

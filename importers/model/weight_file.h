@@ -1,0 +1,22 @@
+/* Weight files as artefacts with tensors: safetensors and torch's zip of a state dict. */
+#ifndef IMPORTERS_MODEL_WEIGHT_FILE_H
+#define IMPORTERS_MODEL_WEIGHT_FILE_H
+
+#include "importers/importer.h"
+
+/* Values are measured and the file is hashed up to this size. */
+#define WEIGHT_VALUES_BYTES ((int64_t)256 << 20)
+
+/* One artefact of `kind` for the file, without tensors; size and hash filled. */
+MUST_CHECK int weight_artefact(struct import *import, const char *kind, bool with_hash,
+                               int64_t *id, struct error *err);
+/* The artefact and its tensors; values (norms) are read up to `values_up_to` bytes of file. */
+MUST_CHECK int weight_safetensors(struct import *import, const char *kind, int64_t values_up_to,
+                                  struct error *err);
+MUST_CHECK int weight_torch_zip(struct import *import, const char *kind, int64_t values_up_to,
+                                struct error *err);
+/* A tensor of which only the name is known, and maybe the norm (NaN: not). */
+MUST_CHECK int weight_name(struct import *import, int64_t artefact, struct str name, double norm,
+                           struct error *err);
+
+#endif
