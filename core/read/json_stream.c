@@ -279,10 +279,13 @@ static int read_document(struct stream *s)
 {
     bool at_end;
     char c;
-    int rc = read_more(s);
+    int rc;
 
-    if (rc != OK)
-        return rc;
+    do {                                /* three bytes tell whether there is a mark */
+        rc = read_more(s);
+        if (rc != OK)
+            return rc;
+    } while (s->at.end - s->at.p < 3 && !s->at.is_final);
     json_skip_mark(&s->at);
     rc = next_inside(s, &c, "the document, which is empty");
     if (rc == OK)
