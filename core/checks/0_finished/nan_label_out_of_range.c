@@ -1,0 +1,111 @@
+/* nan-label-out-of-range (CHECKS.md C0.11): does every label lie inside the model's range? A bare
+ * device-side assert is decided by the assertion line that goes with it. */
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/checks/registry.h"
+
+static bool is_pattern(const struct event *event, const char *pattern)
+{
+    return event->pattern && strcmp(event->pattern, pattern) == 0;
+}
+
+static const struct event *find_error(const struct run_facts *facts)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "nan-label-out-of-range", event)))
+        if (is_pattern(event, "assert-label-cuda") || is_pattern(event, "assert-label-cpu")
+            || is_pattern(event, "target-out-of-bounds"))
+            return event;
+    return NULL;
+}
+
+static const struct event *find_bare_assert(const struct run_facts *facts)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "nan-label-out-of-range", event)))
+        if (is_pattern(event, "device-side-assert"))
+            return event;
+    return NULL;
+}
+
+static bool has_embedding_assert(const struct run_facts *facts)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "vocab-mismatch", event)))
+        if (is_pattern(event, "assert-embedding-cuda") || is_pattern(event, "index-out-of-range"))
+            return true;
+    return false;
+}
+
+static void add_fixes(struct check_ctx *ctx)
+{
+    check_fix(ctx, "set num_labels and id2label to the number of classes");
+    check_fix(ctx, "shift the labels so that they begin at 0");
+    check_fix(ctx, "an old ignore value of -1: use -100");
+    check_fix(ctx, "rerun on the CPU or with CUDA_LAUNCH_BLOCKING=1 for the true row");
+}
+
+static int fails(struct check_ctx *ctx, const struct event *error)
+{
+    const struct run_facts *facts = ctx->facts;
+    const struct setting *range = facts_setting_on(facts, SIDE_MODEL, "num_labels");
+    int64_t label = NONE;
+    double n_labels;
+
+    evidence_event(ctx, error);
+    evidence_setting(ctx, range);
+    check_begins(ctx, error->step);
+    add_fixes(ctx);
+    if (is_pattern(error, "target-out-of-bounds")
+        && number_parse_int(str_of(event_capture(error, 1)), &label)) {
+        if (setting_number(range, &n_labels))
+            evidence_number(ctx, (double)label, n_labels, "label %lld, num_labels %.0f",
+                            (long long)label, n_labels);
+        return check_fail(ctx, CONFIDENCE_CERTAIN, "error",
+                          "label %lld is outside the model's range%s%s (%s:%lld)", (long long)label,
+                          range ? ": num_labels is " : "", range ? range->value : "",
+                          facts_file_name(facts, error->source_id), (long long)error->line);
+    }
+    return check_fail(ctx, CONFIDENCE_CERTAIN, "error",
+                      "a label is outside the model's range%s%s (%s:%lld)",
+                      range ? ": num_labels is " : "", range ? range->value : "",
+                      facts_file_name(facts, error->source_id), (long long)error->line);
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    const struct run_facts *facts = ctx->facts;
+    const struct event *error = find_error(facts);
+    const struct event *bare = find_bare_assert(facts);
+    const struct curve *loss = facts_curve(facts, "loss");
+
+    (void)err;
+    if (error)
+        return fails(ctx, error);
+    if (bare && !has_embedding_assert(facts))
+        return check_unknown(ctx, "the assertion line before the device-side assert (%s:%lld), or "
+                             "a run with CUDA_LAUNCH_BLOCKING=1",
+                             facts_file_name(facts, bare->source_id), (long long)bare->line);
+    if (loss && loss->n > 0)
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "%zu training rows without an assertion: the labels of these steps are "
+                          "inside", loss->n);
+    if (bare)
+        return check_unknown(ctx, "%s", need_hint(NEEDS_LABELS));
+    return check_unknown(ctx, "%s", need_hint(facts->has_training_log ? NEEDS_LABELS : NEEDS_LOG));
+}
+
+const struct check check_nan_label_out_of_range = {
+    .id = "nan-label-out-of-range",
+    .version = 1,
+    .stage = STAGE_FINISHED,
+    .severity = SEVERITY_BLOCKS,
+    .title = "Every label lies inside the model's range",
+    .why = "A label outside the classes reads outside the loss's table: an assertion on the GPU, or "
+           "an arbitrary loss.",
+    .run = run,
+};
