@@ -26,7 +26,9 @@ struct store_options {
     const char *cache_path;     /* NULL: $XDG_CACHE_HOME/flatline/cache.db */
     const char *kept_path;      /* NULL: $XDG_STATE_HOME/flatline/triage.db */
     bool in_memory;             /* --no-cache without a terminal: cache in memory, one connection */
-    bool read_only;             /* the UI thread's second connection to an open store */
+    bool read_only;             /* the UI thread's second connection to an open store: give it
+                                   the first one's store_cache_path and store_kept_path */
+    int busy_timeout_ms;        /* 0: 2000 */
 };
 
 MUST_CHECK int store_open(struct store **out, const struct store_options *options,

@@ -1,0 +1,158 @@
+/* Rows gathered in memory until they are one block of the database. See blocks.h. */
+#include "core/store/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void bind_column(struct store *store, sqlite3_stmt *statement, int i,
+                        const struct column *column)
+{
+    db_bind_blob(store, statement, i, column->has_any ? column->bytes : NULL, column->n);
+}
+
+static size_t clear_columns(struct column *columns, int n)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < n; i++) {
+        bytes += columns[i].n;
+        column_clear(&columns[i]);
+    }
+    return bytes;
+}
+
+/* ---- Points --------------------------------------------------------------------------------- */
+
+static bool add_bits(struct point_block *block, double value)
+{
+    uint64_t word;
+
+    if (block->n == block->bits_capacity) {
+        size_t capacity = block->bits_capacity ? block->bits_capacity * 2 : 16;
+        uint8_t *bits = realloc(block->bits, capacity * 8);
+
+        if (!bits)
+            return false;
+        block->bits = bits;
+        block->bits_capacity = capacity;
+    }
+    memcpy(&word, &value, sizeof word);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(block->bits + 8 * block->n, &word, sizeof word);
+    return true;
+}
+
+/* Microseconds; a time that is none, or absurd, is not kept. */
+static int64_t wall_us(double wall)
+{
+    return wall >= 0 && wall < 9e12 ? (int64_t)(wall * 1e6 + 0.5) : NONE;
+}
+
+bool point_block_add(struct point_block *block, const struct point *point)
+{
+    struct column *columns = block->columns;
+
+    if (block->n == 0)
+        block->segment = point->segment;
+    else if (point->segment != block->segment)
+        block->segments_differ = true;
+    if (!add_bits(block, point->value) || !column_add(&columns[SEQ], point->seq) ||
+        !column_add(&columns[STEP], point->step) || !column_add(&columns[LINE], point->line) ||
+        !column_add(&columns[WALL], wall_us(point->wall)) ||
+        !column_add(&columns[SEGMENT], point->segment))
+        return false;
+    block->n++;
+    return true;
+}
+
+int point_block_write(struct point_block *block, struct store *store, size_t *bytes,
+                      struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store,
+                        "INSERT INTO point_block (series_id, block, n, segment, segments,"
+                        " seq_deltas, step_deltas, line_deltas, wall_deltas, value_bits)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, block->id);
+    db_bind_int(store, statement, 2, block->block);
+    db_bind_int(store, statement, 3, (int64_t)block->n);
+    db_bind_int(store, statement, 4, block->segment);
+    if (block->segments_differ)
+        bind_column(store, statement, 5, &block->columns[SEGMENT]);
+    db_bind_blob(store, statement, 6, block->columns[SEQ].bytes, block->columns[SEQ].n);
+    bind_column(store, statement, 7, &block->columns[STEP]);
+    bind_column(store, statement, 8, &block->columns[LINE]);
+    bind_column(store, statement, 9, &block->columns[WALL]);
+    db_bind_blob(store, statement, 10, block->bits, 8 * block->n);
+    rc = db_run(store, statement, err);
+    if (rc != OK)
+        return rc;
+    *bytes = 8 * block->n + clear_columns(block->columns, N_POINT_COLUMNS);
+    block->block++;
+    block->n = 0;
+    block->segments_differ = false;
+    return OK;
+}
+
+void point_block_free(struct point_block *block)
+{
+    for (int i = 0; i < N_POINT_COLUMNS; i++)
+        column_free(&block->columns[i]);
+    free(block->bits);
+    *block = (struct point_block){0};
+}
+
+/* ---- Rows of datasets ------------------------------------------------------------------------- */
+
+bool sample_block_add(struct sample_block *block, const struct sample *sample)
+{
+    struct column *columns = block->columns;
+
+    if (!column_add(&columns[AT], sample->at) || !column_add(&columns[LENGTH], sample->length) ||
+        !column_add(&columns[FLAGS], sample->flags) ||
+        !column_add(&columns[TOKENS], sample->n_tokens) ||
+        !column_add(&columns[PROMPT_TOKENS], sample->n_prompt_tokens) ||
+        !column_add(&columns[TRAINED], sample->n_trained))
+        return false;
+    block->n++;
+    return true;
+}
+
+int sample_block_write(struct sample_block *block, struct store *store, size_t *bytes,
+                       struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store,
+                        "INSERT INTO sample_block (dataset_id, block, n, at, length, flags,"
+                        " n_tokens, n_prompt_tokens, n_trained)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, block->id);
+    db_bind_int(store, statement, 2, block->block);
+    db_bind_int(store, statement, 3, (int64_t)block->n);
+    for (int i = 0; i < N_SAMPLE_COLUMNS; i++)
+        bind_column(store, statement, 4 + i, &block->columns[i]);
+    rc = db_run(store, statement, err);
+    if (rc != OK)
+        return rc;
+    *bytes = clear_columns(block->columns, N_SAMPLE_COLUMNS);
+    block->block++;
+    block->n = 0;
+    return OK;
+}
+
+void sample_block_free(struct sample_block *block)
+{
+    for (int i = 0; i < N_SAMPLE_COLUMNS; i++)
+        column_free(&block->columns[i]);
+    *block = (struct sample_block){0};
+}

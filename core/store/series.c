@@ -1,0 +1,182 @@
+/* Series and their points, read back from the blocks that sink_store.c writes. */
+#include <string.h>
+
+#include "core/store/columns.h"
+#include "core/store/db.h"
+
+static void fill_series(sqlite3_stmt *row, struct arena *arena, void *item)
+{
+    *(struct series *)item = (struct series){
+        .id = sqlite3_column_int64(row, 0),
+        .source_id = sqlite3_column_int64(row, 1),
+        .name = db_text(row, 2, arena),
+        .raw_name = db_text(row, 3, arena),
+        .unit = db_text(row, 4, arena),
+        .n_points = sqlite3_column_int64(row, 5),
+    };
+}
+
+int store_series(struct store *store, int64_t run_id, struct arena *arena,
+                 const struct series **out, size_t *n, struct error *err)
+{
+    struct db_list list = {.arena = arena, .item_bytes = sizeof(struct series)};
+    int rc = db_load_by_id(
+        store,
+        "SELECT e.id, e.source_id, e.name, e.raw_name, e.unit,"
+        " (SELECT coalesce(sum(b.n), 0) FROM point_block b WHERE b.series_id = e.id)"
+        " FROM source s JOIN series e ON e.source_id = s.id WHERE s.run_id = ?1"
+        " ORDER BY s.id, e.id",
+        run_id, &list, fill_series, err);
+
+    if (rc != OK)
+        return rc;
+    *out = list.items;
+    *n = list.n;
+    return OK;
+}
+
+/* ---- Points --------------------------------------------------------------------------------- */
+
+struct target {
+    size_t n, capacity;
+    double *value;
+    int64_t *step, *seq, *line;
+    int32_t *segment;
+};
+
+static int damaged(struct store *store, struct error *err)
+{
+    int rc = error_set(err, E_DB, "the points of a series are damaged in the database");
+
+    error_at(err, store->cache_path, NONE, NONE);
+    store->is_damaged = true;
+    return rc;
+}
+
+/* `count` stays on its row, so that both reads see the same state of the database. */
+static int make_target(struct store *store, sqlite3_stmt *count, struct arena *arena,
+                       struct target *target, struct error *err)
+{
+    int rc = db_step(store, count, err);
+
+    if (rc < 0)
+        return rc;
+    target->capacity = rc == 1 ? (size_t)sqlite3_column_int64(count, 0) : 0;
+    target->value = arena_array(arena, target->capacity, sizeof *target->value);
+    target->step = arena_array(arena, target->capacity, sizeof *target->step);
+    target->seq = arena_array(arena, target->capacity, sizeof *target->seq);
+    target->line = arena_array(arena, target->capacity, sizeof *target->line);
+    target->segment = arena_array(arena, target->capacity, sizeof *target->segment);
+    return db_arena_check(arena, "the points of a series", err);
+}
+
+static bool take_column(sqlite3_stmt *row, int column, int64_t *out, size_t n)
+{
+    const uint8_t *bytes = sqlite3_column_blob(row, column);
+
+    return column_decode(bytes, (size_t)sqlite3_column_bytes(row, column), out, n);
+}
+
+static bool take_segments(sqlite3_stmt *row, int32_t *out, size_t n)
+{
+    int64_t segments[COLUMN_MAX_ROWS];
+    int32_t only = sqlite3_column_int(row, 1);
+
+    if (sqlite3_column_type(row, 2) == SQLITE_NULL) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = only;
+        return true;
+    }
+    if (!take_column(row, 2, segments, n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (int32_t)segments[i];
+    return true;
+}
+
+static bool take_values(sqlite3_stmt *row, double *out, size_t n)
+{
+    const uint8_t *bits = sqlite3_column_blob(row, 6);
+
+    if (!bits || (size_t)sqlite3_column_bytes(row, 6) != 8 * n)
+        return false;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(out, bits, 8 * n);
+#else
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = 0;
+
+        for (int b = 0; b < 8; b++)
+            word |= (uint64_t)bits[8 * i + (size_t)b] << (8 * b);
+        memcpy(&out[i], &word, 8);
+    }
+#endif
+    return true;
+}
+
+static bool take_block(sqlite3_stmt *row, struct target *target)
+{
+    int64_t n_points = sqlite3_column_int64(row, 0);
+    size_t at = target->n;
+
+    if (n_points < 1 || n_points > COLUMN_MAX_ROWS ||
+        (size_t)n_points > target->capacity - target->n)
+        return false;
+
+    size_t n = (size_t)n_points;
+
+    target->n += n;
+    return take_segments(row, target->segment + at, n) &&
+           take_column(row, 3, target->seq + at, n) &&
+           take_column(row, 4, target->step + at, n) &&
+           take_column(row, 5, target->line + at, n) && take_values(row, target->value + at, n);
+}
+
+static int take_blocks(struct store *store, int64_t series_id, struct target *target,
+                       struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store,
+                        "SELECT n, segment, segments, seq_deltas, step_deltas, line_deltas,"
+                        " value_bits FROM point_block WHERE series_id = ?1 ORDER BY block",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, series_id);
+    while ((rc = db_step(store, statement, err)) == 1) {
+        if (!take_block(statement, target)) {
+            sqlite3_reset(statement);
+            return damaged(store, err);
+        }
+    }
+    return rc;
+}
+
+int store_points(struct store *store, int64_t series_id, struct arena *arena,
+                 struct point_columns *out, struct error *err)
+{
+    struct target target = {0};
+    sqlite3_stmt *count;
+    int rc = db_prepare(store, "SELECT coalesce(sum(n), 0) FROM point_block WHERE series_id = ?1",
+                        &count, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, count, 1, series_id);
+    rc = make_target(store, count, arena, &target, err);
+    if (rc == OK)
+        rc = take_blocks(store, series_id, &target, err);
+    sqlite3_reset(count);
+    if (rc != OK)
+        return rc;
+    *out = (struct point_columns){
+        .n = target.n,
+        .value = target.value,
+        .step = target.step,
+        .seq = target.seq,
+        .line = target.line,
+        .segment = target.segment,
+    };
+    return OK;
+}
