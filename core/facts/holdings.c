@@ -185,7 +185,7 @@ static const char *version_of(const struct run_facts *facts, const char *importe
         const struct setting *s = &facts->settings[i];
 
         if (s->value && s->type != VALUE_NULL && strncmp(s->raw_name, prefix, n) == 0 &&
-            same_package(s->raw_name + n, name) &&
+            same_package(s->raw_name + n, name) && *s->value >= '0' && *s->value <= '9' &&
             (!importer || facts_source_is(facts, s->source_id, importer)))
             return s->value;
     }
