@@ -29,6 +29,8 @@ struct screen_event {
     struct str text;            /* borrowed until the next event */
 };
 
+struct theme;
+
 struct screen {
     int rows, columns;
     bool ascii;                 /* the terminal or the user wants ASCII */
@@ -38,11 +40,11 @@ struct screen {
     void (*redraw_all)(struct screen *screen);  /* Ctrl-L */
     void (*suspend)(struct screen *screen);     /* before an editor or pager runs */
     void (*resume)(struct screen *screen);
+    void (*copy)(struct screen *screen, struct str text);       /* OSC 52; NULL: cannot */
+    void (*set_theme)(struct screen *screen, const struct theme *theme);    /* NULL: no looks */
     void (*close)(struct screen *screen);
     void *state;
 };
-
-struct theme;
 
 /* colour: -1 never, 0 as NO_COLOR and the terminal say, 1 whatever NO_COLOR says. E_UNSUPPORTED:
  * the terminal type is not known. */

@@ -368,6 +368,35 @@ static int next_event(struct screen *screen, int job_fd, struct screen_event *ev
     }
 }
 
+/* OSC 52: the terminal on the user's side of the SSH connection takes the text. */
+static void copy(struct screen *screen, struct str text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    (void)screen;
+    printf("\x1b]52;c;");
+    for (size_t i = 0; i < text.n; i += 3) {
+        uint32_t bits = (uint32_t)(unsigned char)text.p[i] << 16;
+
+        bits |= i + 1 < text.n ? (uint32_t)(unsigned char)text.p[i + 1] << 8 : 0;
+        bits |= i + 2 < text.n ? (uint32_t)(unsigned char)text.p[i + 2] : 0;
+        putchar(digits[bits >> 18 & 63]);
+        putchar(digits[bits >> 12 & 63]);
+        putchar(i + 1 < text.n ? digits[bits >> 6 & 63] : '=');
+        putchar(i + 2 < text.n ? digits[bits & 63] : '=');
+    }
+    printf("\a");
+    fflush(stdout);
+}
+
+static void set_theme(struct screen *screen, const struct theme *theme)
+{
+    struct curses *curses = screen->state;
+
+    curses->theme = *theme;
+    redraw_all(screen);
+}
+
 static void close_screen(struct screen *screen)
 {
     struct curses *curses = screen->state;
@@ -452,6 +481,8 @@ int screen_curses_open(struct screen **out, const struct theme *theme, bool asci
         .redraw_all = redraw_all,
         .suspend = suspend_screen,
         .resume = resume_screen,
+        .copy = copy,
+        .set_theme = set_theme,
         .close = close_screen,
         .state = curses,
     };

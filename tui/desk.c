@@ -1,0 +1,163 @@
+/* Loads what the desk holds from the store, and chooses where to stand in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/number.h"
+#include "tui/frame.h"
+#include "tui/session_file.h"
+
+static int load_run(struct app *app, struct error *err)
+{
+    struct desk *desk = &app->desk;
+    int rc = verdicts_load(app->reader, desk->run_id, app->desk_arena, &app->verdicts, err);
+
+    if (rc == OK)
+        rc = run_facts_open(&app->facts, app->reader, desk->run_id, err);
+    if (rc == OK)
+        rc = store_remarks(app->reader, app->verdicts.run.key, app->desk_arena, &desk->remarks,
+                           &desk->n_remarks, err);
+    if (rc == OK)
+        rc = store_user_findings(app->reader, app->verdicts.run.key, app->desk_arena,
+                                 &desk->user_findings, &desk->n_user_findings, err);
+    if (rc != OK)
+        return rc;
+    desk->verdicts = &app->verdicts;
+    desk->facts = app->facts;
+    return OK;
+}
+
+int app_load_desk(struct app *app, struct error *err)
+{
+    struct desk *desk = &app->desk;
+    int rc;
+
+    run_facts_close(app->facts);
+    app->facts = NULL;
+    desk->verdicts = NULL;
+    desk->facts = NULL;
+    desk->n_remarks = desk->n_user_findings = desk->n_runs = 0;
+    arena_reset(app->desk_arena);
+    rc = store_runs(app->reader, app->desk_arena, &desk->runs, &desk->n_runs, err);
+    if (rc == OK && desk->run_id == 0)
+        app_choose_first_run(app);
+    if (rc == OK && desk->run_id != 0)
+        rc = load_run(app, err);
+    if (rc == E_NOTFOUND) {             /* forgotten by another flatline */
+        desk->run_id = 0;
+        rc = OK;
+    }
+    if (rc == OK && !app->opened_at_start && desk->verdicts && app->verdicts.n_rows)
+        app_place_cursor(app);
+    return rc;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* The run of the opened path; without one (a plain `flatline` where nothing is) the newest. */
+void app_choose_first_run(struct app *app)
+{
+    const struct desk *desk = &app->desk;
+
+    for (size_t i = 0; i < desk->n_runs; i++)
+        if (app->folder_key[0] && (is_below(desk->runs[i].folder, app->folder_key) ||
+                                   is_below(app->folder_key, desk->runs[i].folder))) {
+            app->desk.run_id = desk->runs[i].id;
+            return;
+        }
+}
+
+static ptrdiff_t find_check(const struct verdicts *verdicts, const char *id, size_t n)
+{
+    for (size_t i = 0; i < verdicts->n_rows; i++)
+        if (strlen(verdicts->rows[i].check->id) == n &&
+            strncmp(verdicts->rows[i].check->id, id, n) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* --at stage=3,check=ID,step=N,row=N */
+static void go_at(struct app *app, const char *at)
+{
+    struct str rest = str_of(at), part, name;
+    int64_t number;
+
+    while (str_split(&rest, ',', &part)) {
+        struct str value = part;
+
+        if (!str_split(&value, '=', &name) || !value.p)
+            continue;
+        if (str_is(name, "check")) {
+            ptrdiff_t check = find_check(&app->verdicts, value.p, value.n);
+
+            if (check >= 0)
+                app->desk.check = check;
+            else
+                app_say(app, "--at: no check %.*s", (int)value.n, value.p);
+        } else if (str_is(name, "step") && number_parse_int(value, &number)) {
+            app->desk.step = number;
+        } else if (str_is(name, "stage")) {
+            for (int i = 0; i < N_STAGES; i++)
+                if (str_is(value, stage_key((enum stage)i)) && app->verdicts.stages[i].n)
+                    app->desk.check = (ptrdiff_t)app->verdicts.stages[i].first;
+        }
+    }
+}
+
+static void restore_place(struct app *app)
+{
+    struct session_place place;
+    ptrdiff_t check;
+
+    if (!session_file_load(app->verdicts.run.key, &place))
+        return;
+    check = find_check(&app->verdicts, place.check_id, strlen(place.check_id));
+    if (check < 0)
+        return;
+    app->desk.check = check;
+    app->desk.step = place.step;
+    app->place_is_restored = true;
+
+    int64_t minutes = (clock_now() - place.saved_at) / 60;
+
+    app_say(app, "restored your place from %lld %s ago; Ctrl-R forgets it",
+            (long long)(minutes < 120 ? minutes : minutes / 60),
+            minutes < 120 ? "minutes" : "hours");
+}
+
+void app_place_cursor(struct app *app)
+{
+    const struct verdicts *verdicts = &app->verdicts;
+    const struct check_result *result;
+
+    app->opened_at_start = true;
+    app->desk.check = verdicts->headline >= 0 ? verdicts->headline : 0;
+    app->desk.evidence = 0;
+    app->desk.step = NONE;
+    result = &verdicts->rows[app->desk.check].result;
+    for (size_t i = 0; i < result->n_evidence && app->desk.step == NONE; i++)
+        app->desk.step = result->evidence[i].step;
+    if (app->options->at)
+        go_at(app, app->options->at);
+    else
+        restore_place(app);
+}
+
+void app_save_place(const struct app *app)
+{
+    struct session_place place = {.step = app->desk.step, .saved_at = clock_now()};
+    const struct desk *desk = &app->desk;
+
+    if (!desk->verdicts || desk->check < 0)
+        return;
+    snprintf(place.check_id, sizeof place.check_id, "%s",
+             desk->verdicts->rows[desk->check].check->id);
+    snprintf(place.view, sizeof place.view, "%s", app->main_view->id);
+    snprintf(place.focus, sizeof place.focus, "%d", (int)app->focus);
+    session_file_save(desk->verdicts->run.key, &place);
+}

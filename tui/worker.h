@@ -1,0 +1,35 @@
+/* What the UI asks of its worker thread: imports with checks, and everything the user writes.
+ *
+ * The worker owns the writing connection. Each call posts a request and returns; when it is done
+ * (or a run is ready) a JOB_BATCH message with the run's id arrives. Small writes are urgent: they
+ * are served between the batches of an import. */
+#ifndef TUI_WORKER_H
+#define TUI_WORKER_H
+
+#include "core/jobs/job.h"
+#include "core/store/store.h"
+
+struct worker;
+
+enum { WORKER_IMPORT = 1, WORKER_WRITE = 2 };   /* tags of the messages */
+
+MUST_CHECK int worker_open(struct worker **out, struct store *writer, struct error *err);
+void worker_close(struct worker *worker);
+struct job *worker_job(struct worker *worker);
+
+/* Plans and imports the paths as one argument, runs the checks. Texts are copied. */
+MUST_CHECK int worker_import(struct worker *worker, const char *const *paths, size_t n_paths,
+                             const struct answer *answers, size_t n_answers, bool reimport,
+                             struct error *err);
+/* A mark on a check; state NULL takes it away. */
+MUST_CHECK int worker_tick(struct worker *worker, const struct run *run, const char *check_id,
+                           const char *state, const char *reason, struct error *err);
+MUST_CHECK int worker_remark(struct worker *worker, const struct run *run, const char *check_id,
+                             const char *place, const char *text, struct error *err);
+MUST_CHECK int worker_finding(struct worker *worker, const struct run *run,
+                              const struct user_finding *finding, struct error *err);
+MUST_CHECK int worker_answer(struct worker *worker, const struct run *run, const char *name,
+                             const char *value, struct error *err);
+MUST_CHECK int worker_exported(struct worker *worker, const struct run *run, struct error *err);
+
+#endif
