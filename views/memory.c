@@ -303,6 +303,24 @@ static void draw(const struct view *view, struct canvas *canvas)
     arena_close(arena);
 }
 
+/* Lines at the width of the last drawing; 0 when there is no memory to count them. */
+static size_t count_lines(const struct view *view)
+{
+    const struct state *state = view->state;
+    int columns = view->columns > 0 ? view->columns : 1;
+    struct arena *arena = arena_open(ARENA_FRAME_BYTES);
+    struct canvas *canvas = NULL;
+    struct textflow flow = {0};
+
+    if (arena && canvas_open(&canvas, 1, columns, view->desk->ascii, NULL) == OK) {
+        flow_begin(&flow, arena, canvas, columns);
+        write_flow(&flow, state, columns);
+    }
+    canvas_close(canvas);
+    arena_close(arena);
+    return flow.n_lines;
+}
+
 static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
@@ -327,8 +345,7 @@ static bool act(struct view *view, int action)
     default:
         return false;
     }
-    /* The ladder has a bounded length: more lines than this never stand above. */
-    const size_t most = 4 * LADDER_MAX + 40;
+    size_t most = last_top(count_lines(view), view->rows);
     state->top = state->top < most ? state->top : most;
     return true;
 }
