@@ -537,7 +537,8 @@ static bool draw(struct drawing *d, struct area area)
         return d->layout.columns < 1 || d->layout.rows < 1;
     set_axis(d);
     survey(d);
-    ticks_make(&ticks, &d->scale, (size_t)(d->layout.rows / 2 < 8 ? d->layout.rows / 2 : 8));
+    int n_ticks = (d->layout.rows + 1) / 2;
+    ticks_make(&ticks, &d->scale, (size_t)(n_ticks < 8 ? n_ticks : 8));
     int width = d->plot->strip_name ? 4 : ticks_width(&ticks);
     if (width > 4) {                    /* wider labels: a narrower curve, so look again */
         set_layout(d, area, width);

@@ -69,7 +69,7 @@ struct plot_said {
     double clipped_at;          /* the greatest clipped value */
     double y_low, y_high;
     const char *sentence;       /* when there is no finite value: one sentence, else NULL */
-    char sentence_text[160];
+    char sentence_text[160];    /* where it stands: copy the text, not the struct */
 };
 
 void plot_draw(const struct plot *plot, struct canvas *canvas, const struct area *area,

@@ -202,7 +202,7 @@ void plot_draw_bottom(const struct plot *plot, const struct plot_layout *layout,
                canvas->ascii ? '+' : 0x2514);
     canvas_fill(canvas, layout->axis_row, layout->gutter, layout->columns, STYLE_AXIS,
                 canvas->ascii ? '-' : 0x2500);
-    ticks_make(&ticks, &scale, (size_t)(layout->columns / 9 + 1));
+    ticks_make(&ticks, &scale, (size_t)(layout->columns / 7 + 1));
     if (axis->is_log && axis->takes_lower && plot->x_low <= 0 && layout->label_row >= 0)
         label_column(layout, canvas, 0, "0", &free_from);
     for (size_t i = 0; i < ticks.n; i++) {
