@@ -232,8 +232,9 @@ static int judge_dpo(struct check_ctx *ctx)
     if (!read_finite(ctx, "rewards/margins", &margins) ||
         !read_finite(ctx, "rewards/accuracies", &accuracies))
         return check_unknown(ctx, "metric rows with rewards/margins and rewards/accuracies");
-    if (margins.n < ENOUGH_DPO_ROWS || accuracies.n < ENOUGH_DPO_ROWS)
-        return check_unknown(ctx, "%zu more logged rows", ENOUGH_DPO_ROWS - margins.n);
+    size_t fewer = margins.n < accuracies.n ? margins.n : accuracies.n;
+    if (fewer < ENOUGH_DPO_ROWS)
+        return check_unknown(ctx, "%zu more logged rows", ENOUGH_DPO_ROWS - fewer);
     if (!facts_number(ctx->facts, "beta", &beta) || beta <= 0.0)
         beta = 0.1;
     size_t m = margins.n / 4, a = accuracies.n / 4;
