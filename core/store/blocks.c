@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/hash.h"
+
 static void bind_column(struct store *store, sqlite3_stmt *statement, int i,
                         const struct column *column)
 {
@@ -19,6 +21,19 @@ static size_t clear_columns(struct column *columns, int n)
         column_clear(&columns[i]);
     }
     return bytes;
+}
+
+uint64_t block_hash_more(uint64_t seed, const void *bytes, size_t n)
+{
+    uint64_t length = bytes ? n : UINT64_MAX;
+
+    seed = hash_more(seed, &length, sizeof length);
+    return bytes ? hash_more(seed, bytes, n) : seed;
+}
+
+static uint64_t hash_column(uint64_t seed, const struct column *column)
+{
+    return block_hash_more(seed, column->has_any ? column->bytes : NULL, column->n);
 }
 
 /* ---- Points --------------------------------------------------------------------------------- */
@@ -67,14 +82,41 @@ bool point_block_add(struct point_block *block, const struct point *point)
     return true;
 }
 
+/* In the order of the columns of the table, as series.c reads them. */
+static uint64_t hash_points(const struct point_block *block)
+{
+    uint64_t hash = block->n;
+
+    hash = block_hash_more(hash, &block->segment, sizeof block->segment);
+    if (block->segments_differ)
+        hash = hash_column(hash, &block->columns[SEGMENT]);
+    hash = block_hash_more(hash, block->columns[SEQ].bytes, block->columns[SEQ].n);
+    hash = hash_column(hash, &block->columns[STEP]);
+    hash = hash_column(hash, &block->columns[LINE]);
+    return block_hash_more(hash, block->bits, 8 * block->n);
+}
+
+static int count_points(struct store *store, const struct point_block *block, struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store, "UPDATE series SET n_points = n_points + ?2 WHERE id = ?1",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, block->id);
+    db_bind_int(store, statement, 2, (int64_t)block->n);
+    return db_run(store, statement, err);
+}
+
 int point_block_write(struct point_block *block, struct store *store, size_t *bytes,
                       struct error *err)
 {
     sqlite3_stmt *statement;
     int rc = db_prepare(store,
                         "INSERT INTO point_block (series_id, block, n, segment, segments,"
-                        " seq_deltas, step_deltas, line_deltas, wall_deltas, value_bits)"
-                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                        " seq_deltas, step_deltas, line_deltas, wall_deltas, value_bits, hash)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                         &statement, err);
 
     if (rc != OK)
@@ -90,7 +132,10 @@ int point_block_write(struct point_block *block, struct store *store, size_t *by
     bind_column(store, statement, 8, &block->columns[LINE]);
     bind_column(store, statement, 9, &block->columns[WALL]);
     db_bind_blob(store, statement, 10, block->bits, 8 * block->n);
+    db_bind_int(store, statement, 11, (int64_t)hash_points(block));
     rc = db_run(store, statement, err);
+    if (rc == OK)
+        rc = count_points(store, block, err);
     if (rc != OK)
         return rc;
     *bytes = 8 * block->n + clear_columns(block->columns, N_POINT_COLUMNS);
@@ -127,11 +172,12 @@ bool sample_block_add(struct sample_block *block, const struct sample *sample)
 int sample_block_write(struct sample_block *block, struct store *store, size_t *bytes,
                        struct error *err)
 {
+    uint64_t hash = block->n;
     sqlite3_stmt *statement;
     int rc = db_prepare(store,
                         "INSERT INTO sample_block (dataset_id, block, n, at, length, flags,"
-                        " n_tokens, n_prompt_tokens, n_trained)"
-                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                        " n_tokens, n_prompt_tokens, n_trained, hash)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                         &statement, err);
 
     if (rc != OK)
@@ -139,8 +185,11 @@ int sample_block_write(struct sample_block *block, struct store *store, size_t *
     db_bind_int(store, statement, 1, block->id);
     db_bind_int(store, statement, 2, block->block);
     db_bind_int(store, statement, 3, (int64_t)block->n);
-    for (int i = 0; i < N_SAMPLE_COLUMNS; i++)
+    for (int i = 0; i < N_SAMPLE_COLUMNS; i++) {
         bind_column(store, statement, 4 + i, &block->columns[i]);
+        hash = hash_column(hash, &block->columns[i]);
+    }
+    db_bind_int(store, statement, 10, (int64_t)hash);
     rc = db_run(store, statement, err);
     if (rc != OK)
         return rc;

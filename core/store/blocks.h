@@ -9,6 +9,9 @@
 enum { SEQ, STEP, LINE, WALL, SEGMENT, N_POINT_COLUMNS };
 enum { AT, LENGTH, FLAGS, TOKENS, PROMPT_TOKENS, TRAINED, N_SAMPLE_COLUMNS };
 
+/* The hash of a block chains over its columns; bytes NULL is a column without values. */
+uint64_t block_hash_more(uint64_t seed, const void *bytes, size_t n);
+
 /* Points of one series that are not written yet. Zeroed but for id is empty. */
 struct point_block {
     int64_t id, block;

@@ -1,6 +1,5 @@
 /* Datasets and the facts of their rows, read back from the blocks that sink_store.c writes. */
-#include "core/store/columns.h"
-#include "core/store/db.h"
+#include "core/store/blocks.h"
 
 static void fill_dataset(sqlite3_stmt *row, struct arena *arena, void *item)
 {
@@ -43,11 +42,24 @@ static bool take_column(sqlite3_stmt *row, int column, int64_t *out, size_t n)
     return column_decode(bytes, (size_t)sqlite3_column_bytes(row, column), out, n);
 }
 
+/* As blocks.c made it. */
+static bool is_sound(sqlite3_stmt *row)
+{
+    uint64_t hash = (uint64_t)sqlite3_column_int64(row, 0);
+
+    for (int i = 1; i <= N_SAMPLE_COLUMNS; i++) {
+        const void *bytes = sqlite3_column_blob(row, i);
+
+        hash = block_hash_more(hash, bytes, (size_t)sqlite3_column_bytes(row, i));
+    }
+    return hash == (uint64_t)sqlite3_column_int64(row, 7);
+}
+
 static bool take_block(sqlite3_stmt *row, struct sample *out, size_t n)
 {
     int64_t numbers[COLUMN_MAX_ROWS];
 
-    if (!take_column(row, 1, numbers, n))
+    if (!is_sound(row) || !take_column(row, 1, numbers, n))
         return false;
     for (size_t i = 0; i < n; i++)
         out[i].at = numbers[i];
@@ -92,7 +104,7 @@ static int take_blocks(struct store *store, int64_t dataset_id, struct sample *r
 {
     sqlite3_stmt *statement;
     int rc = db_prepare(store,
-                        "SELECT n, at, length, flags, n_tokens, n_prompt_tokens, n_trained"
+                        "SELECT n, at, length, flags, n_tokens, n_prompt_tokens, n_trained, hash"
                         " FROM sample_block WHERE dataset_id = ?1 ORDER BY block",
                         &statement, err);
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WHOLE_CHECK_BYTES (8 << 20)
+
 static const char *const HEALTH_CLAUSES[] = {
     [HEALTH_FOREIGN] = "belongs to another program",
     [HEALTH_NEWER] = "was written by a newer version",
@@ -53,13 +55,13 @@ static int count_objects(sqlite3 *db, const char *schema, int64_t *n)
     return code;
 }
 
-/* Every page's structure, without the indexes' order. */
-static int quick_check(sqlite3 *db, const char *schema, bool *is_good)
+/* Structure of the pages, of one table or ("1") of all. */
+static int check_part(sqlite3 *db, const char *schema, const char *part, bool *is_good)
 {
     char sql[96];
     sqlite3_stmt *statement = NULL;
 
-    snprintf(sql, sizeof sql, "PRAGMA %s.quick_check(1)", schema);
+    snprintf(sql, sizeof sql, "PRAGMA %s.quick_check(%s)", schema, part);
 
     int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
 
@@ -68,10 +70,29 @@ static int quick_check(sqlite3 *db, const char *schema, bool *is_good)
     if (code == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(statement, 0);
 
-        *is_good = text && strcmp(text, "ok") == 0;
+        *is_good = *is_good && text && strcmp(text, "ok") == 0;
         code = SQLITE_OK;
     }
     sqlite3_finalize(statement);
+    return code;
+}
+
+/* Opening must be quick however large the cache is: of a large one, only the tables that every
+ * screen needs are looked at. Damage elsewhere is met when it is read (blocks have a hash). */
+static int quick_check(sqlite3 *db, const char *schema, bool *is_good)
+{
+    static const char *const NEEDED[] = {"run", "source", "series", "check_result"};
+    int64_t n_pages = 0, page_bytes = 0;
+    int code = health_pragma(db, schema, "page_count", &n_pages);
+
+    if (code == SQLITE_OK)
+        code = health_pragma(db, schema, "page_size", &page_bytes);
+    if (code == SQLITE_OK && strcmp(schema, "kept") == 0)
+        return check_part(db, schema, "1", is_good);
+    if (code == SQLITE_OK && n_pages <= WHOLE_CHECK_BYTES / (page_bytes ? page_bytes : 1))
+        return check_part(db, schema, "1", is_good);
+    for (size_t i = 0; i < sizeof NEEDED / sizeof NEEDED[0] && code == SQLITE_OK && *is_good; i++)
+        code = check_part(db, schema, NEEDED[i], is_good);
     return code;
 }
 

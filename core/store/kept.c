@@ -63,11 +63,13 @@ static int attach_file(struct store *store, enum health *health, struct error *e
     }
     if (code == SQLITE_OK && (*health == HEALTH_GOOD || *health == HEALTH_EMPTY)) {
         *health = HEALTH_GOOD;
-        code = sqlite3_exec(store->db,
-                            "PRAGMA kept.journal_mode = WAL; PRAGMA kept.synchronous = FULL",
-                            NULL, NULL, NULL);
+        if (version == 0)       /* a fresh file that a crash tears is made again */
+            sqlite3_exec(store->db, "PRAGMA kept.synchronous = OFF", NULL, NULL, NULL);
+        code = sqlite3_exec(store->db, "PRAGMA kept.journal_mode = WAL", NULL, NULL, NULL);
         if (code == SQLITE_OK)
             code = schema_migrate_kept(store->db, (int)version);
+        if (code == SQLITE_OK)
+            code = sqlite3_exec(store->db, "PRAGMA kept.synchronous = FULL", NULL, NULL, NULL);
         if (code == SQLITE_OK)
             return OK;
     }

@@ -30,15 +30,17 @@ static const char *const CACHE_MIGRATIONS[] = {
 
     "CREATE TABLE series ("
     " id INTEGER PRIMARY KEY, source_id INTEGER NOT NULL REFERENCES source ON DELETE CASCADE,"
-    " raw_name TEXT NOT NULL, name TEXT, unit TEXT, UNIQUE (source_id, raw_name)) STRICT;"
+    " raw_name TEXT NOT NULL, name TEXT, unit TEXT, n_points INTEGER NOT NULL DEFAULT 0,"
+    " UNIQUE (source_id, raw_name)) STRICT;"
     /* Up to 4,096 points of one series. value_bits are doubles as they are (a REAL column would
      * turn NaN into NULL); the others are columns of columns.h, NULL where no point has one.
-     * `segments` is NULL when all points are of `segment`. */
+     * `segments` is NULL when all points are of `segment`. hash is over all of these: SQLite has no
+     * checksums, and a flipped byte must not become a wrong verdict. */
     "CREATE TABLE point_block ("
     " series_id INTEGER NOT NULL REFERENCES series ON DELETE CASCADE, block INTEGER NOT NULL,"
     " n INTEGER NOT NULL, segment INTEGER NOT NULL, segments BLOB,"
     " seq_deltas BLOB NOT NULL, step_deltas BLOB, line_deltas BLOB, wall_deltas BLOB,"
-    " value_bits BLOB NOT NULL,"
+    " value_bits BLOB NOT NULL, hash INTEGER NOT NULL,"
     " CHECK (n BETWEEN 1 AND 4096), CHECK (length(value_bits) = 8 * n),"
     " PRIMARY KEY (series_id, block)) STRICT, WITHOUT ROWID;"
 
@@ -75,7 +77,7 @@ static const char *const CACHE_MIGRATIONS[] = {
     "CREATE TABLE sample_block ("
     " dataset_id INTEGER NOT NULL REFERENCES dataset ON DELETE CASCADE, block INTEGER NOT NULL,"
     " n INTEGER NOT NULL, at BLOB, length BLOB, flags BLOB, n_tokens BLOB,"
-    " n_prompt_tokens BLOB, n_trained BLOB, CHECK (n BETWEEN 1 AND 4096),"
+    " n_prompt_tokens BLOB, n_trained BLOB, hash INTEGER NOT NULL, CHECK (n BETWEEN 1 AND 4096),"
     " PRIMARY KEY (dataset_id, block)) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE generation ("

@@ -1,7 +1,7 @@
 /* Series and their points, read back from the blocks that sink_store.c writes. */
 #include <string.h>
 
-#include "core/store/columns.h"
+#include "core/store/blocks.h"
 #include "core/store/db.h"
 
 static void fill_series(sqlite3_stmt *row, struct arena *arena, void *item)
@@ -22,8 +22,7 @@ int store_series(struct store *store, int64_t run_id, struct arena *arena,
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct series)};
     int rc = db_load_by_id(
         store,
-        "SELECT e.id, e.source_id, e.name, e.raw_name, e.unit,"
-        " (SELECT coalesce(sum(b.n), 0) FROM point_block b WHERE b.series_id = e.id)"
+        "SELECT e.id, e.source_id, e.name, e.raw_name, e.unit, e.n_points"
         " FROM source s JOIN series e ON e.source_id = s.id WHERE s.run_id = ?1"
         " ORDER BY s.id, e.id",
         run_id, &list, fill_series, err);
@@ -61,13 +60,37 @@ static int make_target(struct store *store, sqlite3_stmt *count, struct arena *a
 
     if (rc < 0)
         return rc;
-    target->capacity = rc == 1 ? (size_t)sqlite3_column_int64(count, 0) : 0;
+
+    int64_t n = rc == 1 ? sqlite3_column_int64(count, 0) : 0;
+
+    target->capacity = n > 0 ? (size_t)n : 0;
     target->value = arena_array(arena, target->capacity, sizeof *target->value);
     target->step = arena_array(arena, target->capacity, sizeof *target->step);
     target->seq = arena_array(arena, target->capacity, sizeof *target->seq);
     target->line = arena_array(arena, target->capacity, sizeof *target->line);
     target->segment = arena_array(arena, target->capacity, sizeof *target->segment);
     return db_arena_check(arena, "the points of a series", err);
+}
+
+static uint64_t hash_column(uint64_t seed, sqlite3_stmt *row, int column)
+{
+    const void *bytes = sqlite3_column_blob(row, column);
+
+    return block_hash_more(seed, bytes, (size_t)sqlite3_column_bytes(row, column));
+}
+
+/* As blocks.c made it. */
+static bool is_sound(sqlite3_stmt *row)
+{
+    int32_t segment = sqlite3_column_int(row, 1);
+    uint64_t hash = (uint64_t)sqlite3_column_int64(row, 0);
+
+    hash = block_hash_more(hash, &segment, sizeof segment);
+    if (sqlite3_column_type(row, 2) != SQLITE_NULL)
+        hash = hash_column(hash, row, 2);
+    for (int i = 3; i <= 6; i++)
+        hash = hash_column(hash, row, i);
+    return hash == (uint64_t)sqlite3_column_int64(row, 7);
 }
 
 static bool take_column(sqlite3_stmt *row, int column, int64_t *out, size_t n)
@@ -120,7 +143,7 @@ static bool take_block(sqlite3_stmt *row, struct target *target)
     size_t at = target->n;
 
     if (n_points < 1 || n_points > COLUMN_MAX_ROWS ||
-        (size_t)n_points > target->capacity - target->n)
+        (size_t)n_points > target->capacity - target->n || !is_sound(row))
         return false;
 
     size_t n = (size_t)n_points;
@@ -138,7 +161,7 @@ static int take_blocks(struct store *store, int64_t series_id, struct target *ta
     sqlite3_stmt *statement;
     int rc = db_prepare(store,
                         "SELECT n, segment, segments, seq_deltas, step_deltas, line_deltas,"
-                        " value_bits FROM point_block WHERE series_id = ?1 ORDER BY block",
+                        " value_bits, hash FROM point_block WHERE series_id = ?1 ORDER BY block",
                         &statement, err);
 
     if (rc != OK)
@@ -158,8 +181,7 @@ int store_points(struct store *store, int64_t series_id, struct arena *arena,
 {
     struct target target = {0};
     sqlite3_stmt *count;
-    int rc = db_prepare(store, "SELECT coalesce(sum(n), 0) FROM point_block WHERE series_id = ?1",
-                        &count, err);
+    int rc = db_prepare(store, "SELECT n_points FROM series WHERE id = ?1", &count, err);
 
     if (rc != OK)
         return rc;

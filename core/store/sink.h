@@ -18,7 +18,13 @@
  *
  * Begin deletes what the source held before and inserts anew in batches inside transactions; a
  * reader sees whole batches only. sink_abort keeps nothing of the source but its notes, and marks
- * it damaged. The store's errors come out of the call that met them and of every later one. */
+ * it damaged. The store's errors come out of the call that met them and of every later one, until
+ * the source is given up; a sink_end that fails gives it up.
+ *
+ * A source belongs to one run: a file that was begun for two runs is stored once for each, so that
+ * dropping a run drops all of its rows and nothing of another run's. The same setting (side and
+ * raw name) twice in a source: the last one counts. Until sink_end a source is "growing", so that
+ * an import that was cut short is never taken as current. */
 #ifndef CORE_STORE_SINK_H
 #define CORE_STORE_SINK_H
 

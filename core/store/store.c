@@ -83,14 +83,18 @@ static int make_cache(struct store *store, int64_t version)
 {
     int code = SQLITE_OK;
 
-    if (version == 0)               /* larger pages: the blocks are tens of kilobytes each */
-        code = sqlite3_exec(store->db, "PRAGMA main.page_size = 16384", NULL, NULL, NULL);
+    /* Larger pages, since the blocks are tens of kilobytes each. No waiting for the disk: a fresh
+     * file that a crash tears is found damaged and made again. */
+    if (version == 0)
+        code = sqlite3_exec(store->db,
+                            "PRAGMA main.page_size = 16384; PRAGMA main.synchronous = OFF", NULL,
+                            NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(store->db, "PRAGMA main.journal_mode = WAL", NULL, NULL, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(store->db, CACHE_PRAGMAS, NULL, NULL, NULL);
-    if (code == SQLITE_OK)
         code = schema_migrate_cache(store->db, (int)version);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db, CACHE_PRAGMAS, NULL, NULL, NULL);
     return code;
 }
 
@@ -338,6 +342,11 @@ void store_close(struct store *store)
     free(store->cache_path);
     free(store->kept_path);
     free(store);
+}
+
+bool store_is_damaged(const struct store *store)
+{
+    return store->is_damaged;
 }
 
 const char *store_cache_path(const struct store *store)

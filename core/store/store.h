@@ -39,6 +39,9 @@ const char *store_cache_path(const struct store *store);
 const char *store_kept_path(const struct store *store);
 /* What happened on opening that the user has to know, one sentence each; NULL-terminated. */
 const char *const *store_notices(const struct store *store);
+/* The cache was found damaged while it was read: E_DB came out of a call. It is moved aside on
+ * closing, so that closing, opening and importing again gives a sound one. */
+bool store_is_damaged(const struct store *store);
 /* Rises when any connection committed (PRAGMA data_version and own commits). */
 MUST_CHECK int store_data_version(struct store *store, int64_t *version, struct error *err);
 
