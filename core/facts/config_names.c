@@ -432,6 +432,10 @@ static const struct spelling TRAIN_NAMES[] = {
     {"missing_eos_penalty", "missing_eos_penalty", 0},
     {"precompute_ref_log_probs", "precompute_ref_log_probs", 0},
     {"pad_token_id", "pad_token_id", SHARED},
+    /* Facts that importers state in this form */
+    {"dataset.num_rows", "dataset.num_rows", SHARED},
+    {"generations.n_pairs", "generations.n_pairs", SHARED},
+    {"generations.n_identical", "generations.n_identical", SHARED},
     /* Processes and sharding */
     {"world_size", "world_size", SHARED},
     {"num_processes", "world_size", SHARED},
@@ -551,6 +555,9 @@ static const struct value_spelling VALUES[] = {
     {"attn_implementation", "true", "flash_attention_2"},
     {"attn_implementation", "disabled", "eager"},
     {"target_modules", "all", "all-linear"},
+    {"torch_dtype", "torch.bfloat16", "bfloat16"},
+    {"torch_dtype", "torch.float16", "float16"},
+    {"torch_dtype", "torch.float32", "float32"},
     {"bf16", "null", "false"},
     {"fp16", "null", "false"},
 };
