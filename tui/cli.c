@@ -310,12 +310,13 @@ static void runs_as_lines(struct buf *out, const struct run *runs, size_t n, boo
     if (is_tsv)
         buf_puts(out, "key\tname\tkind\tstate\tpath\n");
     for (size_t i = 0; i < n; i++) {
-        const char *fmt = is_tsv ? "%s\t" : "%-16s  ";
-
-        buf_printf(out, fmt, runs[i].key);
+        buf_printf(out, "%-16s%s", runs[i].key, is_tsv ? "\t" : "  ");
         unicode_visible(out, str_of(runs[i].name), false);
-        buf_printf(out, is_tsv ? "\t%s\t%s\t" : "  %s  %s  ", run_kind_name(runs[i].kind),
-                   outcome_name(runs[i].outcome));
+        buf_puts(out, is_tsv ? "\t" : "  ");
+        buf_puts(out, run_kind_name(runs[i].kind));
+        buf_puts(out, is_tsv ? "\t" : "  ");
+        buf_puts(out, outcome_name(runs[i].outcome));
+        buf_puts(out, is_tsv ? "\t" : "  ");
         unicode_visible(out, str_of(runs[i].folder), false);
         buf_putc(out, '\n');
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/exports/longest_first.h"
+#include "core/exports/memory_report.h"
 #include "tui/cli.h"
 #include "views/curves_text.h"
 
@@ -42,9 +43,10 @@ int cli_curves(const struct options *options)
     int columns = 80, rows = 24, status = 2;
     size_t n_drawn = 0;
 
-    if (options->n_paths != 1)
-        return options->n_paths ? (fprintf(stderr, "flatline: curves takes one run\n"), 2)
-                                : (fprintf(stderr, "flatline: curves needs a run\n"), 2);
+    if (options->n_paths != 1) {
+        fprintf(stderr, "flatline: curves needs one run; see flatline curves --help\n");
+        return 2;
+    }
     if (options->size && !parse_size(options->size, &columns, &rows)) {
         fprintf(stderr, "flatline: --size %s: expected COLUMNSxROWS of at least 20x5\n",
                 options->size);
@@ -68,6 +70,32 @@ int cli_curves(const struct options *options)
     }
     if (facts && n_drawn == 0)
         fprintf(stderr, "flatline: nothing to draw: no metric rows were found\n");
+    else if (facts)
+        status = cli_write("-", buf_view(&text), false) ? 0 : 2;
+    run_facts_close(facts);
+    buf_free(&text);
+    session_close(&session);
+    return status;
+}
+
+int cli_memory(const struct options *options)
+{
+    struct session session;
+    struct run_facts *facts;
+    struct run run;
+    struct buf text;
+    int status = 2;
+
+    if (options->n_paths != 1) {
+        fprintf(stderr, "flatline: memory needs a run; see flatline memory --help\n");
+        return 2;
+    }
+    if (!session_open(&session, options))
+        return 2;
+    buf_init(&text, (size_t)1 << 20);
+    facts = open_facts(&session, options, 0, &run);
+    if (facts && memory_report(&text, facts, &session.err) != OK)
+        cli_complain(&session.err);
     else if (facts)
         status = cli_write("-", buf_view(&text), false) ? 0 : 2;
     run_facts_close(facts);
