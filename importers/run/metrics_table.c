@@ -1,0 +1,331 @@
+/* Tables of metrics without an importer of their own (FORMATS.md B7, B8): metrics.jsonl and
+ * metrics.csv, Lightning's CSV, and any table whose columns are a step and a metric.
+ *
+ * A dataset, recorded outputs and length tables are not metrics: a column of text keeps them out.
+ * A table without `loss` has its curve under `train_loss`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/checks/check.h"
+#include "core/facts/metric_names.h"
+#include "core/read/csv.h"
+#include "core/read/source.h"
+#include "importers/importer.h"
+#include "importers/peek.h"
+#include "importers/run/metric_lines.h"
+
+#define MAX_COLUMNS 512
+#define MAX_KEY     200
+
+/* ---- What the columns say ---- */
+
+struct columns {
+    bool has_step, has_epoch, has_metric, has_loss, has_text;
+    size_t n;
+};
+
+static bool is_metric(const char *name)
+{
+    static const char *const names[] = {
+        "loss", "train_loss", "eval_loss", "learning_rate", "grad_norm", "reward",   "kl",
+        "objective/kl", "perplexity", "ppl", "train_accuracy", "eval_accuracy", "val_accuracy",
+        "mean_token_accuracy", "rewards/margins", "rewards/chosen", "train_loss_epoch",
+    };
+    const char *canonical = metric_name(name);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(canonical, names[i]) == 0) {
+            return true;
+        }
+    }
+    return metric_is_eval_loss(canonical);
+}
+
+/* Columns of datasets, recorded outputs, evaluation items and side tables. */
+static bool is_foreign(const char *name)
+{
+    static const char *const names[] = {
+        "messages",  "conversations", "prompt",    "prompts",     "completion", "completions",
+        "instruction", "input",       "output",    "outputs",     "text",       "chosen",
+        "rejected",  "input_ids",     "labels",    "question",    "answer",     "response",
+        "label",     "query",         "content",   "item_id",     "suite",      "finetuned",
+        "expected",  "winner",        "sentence",  "sentence1",   "target",     "document",
+        "tokens_ids", "finish_reason", "doc_id",   "doc",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool see_column(void *ctx, const char *name)
+{
+    struct columns *columns = ctx;
+    columns->n++;
+    columns->has_step |= metric_is_step(name);
+    columns->has_epoch |= strcmp(metric_name(name), "epoch") == 0;
+    columns->has_metric |= is_metric(name);
+    columns->has_loss |= strcmp(metric_name(name), "loss") == 0;
+    columns->has_text |= is_foreign(name);
+    return !columns->has_text;
+}
+
+/* A CSV header: names between commas or tabs, perhaps quoted. */
+static void see_header(struct str line, struct columns *columns)
+{
+    char separator = memchr(line.p, '\t', line.n) != NULL ? '\t' : ',';
+    struct str cell;
+    while (columns->n < MAX_COLUMNS && str_split(&line, separator, &cell)) {
+        char name[MAX_KEY];
+        cell = str_trim(cell);
+        if (cell.n > 1 && cell.p[0] == '"' && cell.p[cell.n - 1] == '"') {
+            cell = str_from(cell.p + 1, cell.n - 2);
+        }
+        if (cell.n >= sizeof name) {
+            columns->has_text = true;
+            continue;
+        }
+        memcpy(name, cell.p, cell.n);
+        name[cell.n] = '\0';
+        see_column(columns, name);
+    }
+}
+
+static struct str first_line(struct str head)
+{
+    struct str line = {0};
+    if (str_starts(head, "\xEF\xBB\xBF")) {
+        head = str_skip(head, 3);
+    }
+    return head.n > 0 && str_split(&head, '\n', &line) ? str_trim(line) : line;
+}
+
+/* The trailing part of a name that says what is in the file. */
+static bool is_metrics_name(const struct peek *peek)
+{
+    return str_has_ignoring_case(str_of(peek->name), "metric") ||
+           peek_name_is(peek, "history.csv") || peek_name_is(peek, "history.jsonl") ||
+           peek_name_is(peek, "progress.csv") || peek_name_is(peek, "log.csv");
+}
+
+static bool is_side_table(const struct peek *peek)
+{
+    static const char *const names[] = {"lengths.csv", "adapter_norms.jsonl", "judge.jsonl",
+                                        "retention.jsonl", "eval_results.jsonl",
+                                        "generations.jsonl", "trainer_log.jsonl"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (peek_name_is(peek, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_csv_name(const struct peek *peek)
+{
+    return peek_name_ends(peek, ".csv") || peek_name_ends(peek, ".tsv");
+}
+
+static int probe(const struct peek *peek)
+{
+    struct columns columns = {0};
+    bool is_lines = peek_name_ends(peek, ".jsonl") || peek_name_ends(peek, ".ndjson");
+    if (is_side_table(peek) || (!is_lines && !is_csv_name(peek))) {
+        return 0;
+    }
+    bool is_named = is_metrics_name(peek);
+    if (source_oddity(peek->head) != ODDITY_NONE) {
+        return is_named ? 60 : 0;
+    }
+    if (is_lines) {
+        peek_keys(peek, see_column, &columns);
+    } else {
+        see_header(first_line(peek->head), &columns);
+    }
+    if (columns.has_text) {
+        return 0;
+    }
+    bool has_place = columns.has_step || columns.has_epoch;
+    if (has_place && columns.has_metric) {
+        return is_named ? 92 : 80;
+    }
+    if (is_named && (has_place || columns.has_metric)) {
+        return 70;
+    }
+    return 0;
+}
+
+/* ---- CSV ---- */
+
+struct table {
+    struct metric_rows rows;
+    struct str *names;          /* of the columns */
+    size_t n_names;
+    struct arena *arena;        /* holds the names */
+    struct json_field *fields;
+    bool has_header, is_full;
+    int64_t n_long;             /* rows with more cells than the header */
+};
+
+static int take_header(struct table *table, const struct csv_row *row, struct error *err)
+{
+    size_t n = row->n < MAX_COLUMNS ? row->n : MAX_COLUMNS;
+    struct columns columns = {0};
+    table->names = arena_array(table->arena, n, sizeof table->names[0]);
+    for (size_t i = 0; i < n && table->names != NULL; i++) {
+        table->names[i] = arena_str(table->arena, str_trim(row->cells[i]));
+        if (table->names[i].p != NULL) {
+            see_column(&columns, table->names[i].p);
+        }
+    }
+    if (arena_failed(table->arena)) {
+        return error_set(err, E_NOMEM, "no memory for the header of a table");
+    }
+    table->n_names = n;
+    table->has_header = true;
+    table->rows.train_loss_is_loss = !columns.has_loss;
+    table->rows.row_is_step = !columns.has_step;
+    return OK;
+}
+
+static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
+{
+    struct table *table = ctx;
+    if (!table->has_header) {
+        return take_header(table, row, err);
+    }
+    if (table->is_full) {
+        return OK;
+    }
+    table->n_long += row->n > table->n_names;
+    struct json_row out = {.fields = table->fields, .line = row->line, .byte = NONE};
+    for (size_t i = 0; i < row->n && i < table->n_names; i++) {
+        struct json_field *field = &table->fields[out.n];
+        struct str cell = row->cells[i].p != NULL ? str_trim(row->cells[i]) : str_of("");
+        if (cell.n == 0 || !number_parse_any(cell, &field->number)) {
+            continue;
+        }
+        field->key = table->names[i];
+        field->text = cell;
+        field->is_number = true;
+        out.n++;
+    }
+    if (out.n == 0) {
+        return OK;
+    }
+    int rc = metric_rows_add(&table->rows, &out, err);
+    table->is_full = rc == 1;
+    return rc == 1 ? OK : rc;
+}
+
+static int note_table(struct metric_rows *rows, int64_t n_long, struct error *err)
+{
+    int rc = OK;
+    if (rows->row_is_step && rows->n_rows > 0) {
+        rc = sink_note(rows->import->sink, NOTE_INFO, 1, NONE, err,
+                       "no step column: the number of the row stands for the step");
+    }
+    if (rc == OK && n_long > 0) {
+        rc = sink_note(rows->import->sink, NOTE_WARN, NONE, NONE, err,
+                       "%lld rows have more cells than the header", (long long)n_long);
+    }
+    return rc;
+}
+
+static int read_csv(struct import *import, struct error *err)
+{
+    struct table table = {.arena = arena_open(4u << 20)};
+    struct source_file *file = NULL;
+    struct error why = {0};
+    table.fields = calloc(MAX_COLUMNS, sizeof table.fields[0]);
+    int rc = OK;
+    if (table.arena == NULL || table.fields == NULL) {
+        rc = error_set(err, E_NOMEM, "no memory for a table");
+        goto out;
+    }
+    metric_rows_begin(&table.rows, import);
+    rc = source_open(&file, import->path, &why);
+    if (rc == OK) {
+        const struct csv_handler handler = {.row = on_csv_row, .ctx = &table};
+        rc = csv_read_rows(file, 0, &handler, &why);
+    }
+    if (rc != OK) {
+        rc = import_note_error(import, &why, err);
+    }
+    if (rc == OK) {
+        rc = note_table(&table.rows, table.n_long, err);
+    }
+out:
+    source_close(file);
+    free(table.fields);
+    arena_close(table.arena);
+    return rc;
+}
+
+/* ---- JSONL ---- */
+
+/* Which names the first rows use decides what `train_loss` and a missing step mean. */
+static int look_at_head(struct import *import, struct columns *columns, struct error *err)
+{
+    struct source_file *file;
+    struct error why = {0};
+    char *head = malloc(PEEK_HEAD_BYTES);
+    if (head == NULL) {
+        return error_set(err, E_NOMEM, "no memory for the head of a table");
+    }
+    size_t got = 0;
+    int rc = source_open(&file, import->path, &why);
+    if (rc == OK) {
+        rc = source_at(file, 0, head, PEEK_HEAD_BYTES, &got, &why);
+        source_close(file);
+    }
+    struct peek peek = {.path = import->path, .name = "", .folder_name = ""};
+    peek.head = str_from(head, got);
+    if (rc == OK) {
+        peek_keys(&peek, see_column, columns);
+    }
+    free(head);
+    return rc == OK ? OK : import_note_error(import, &why, err);
+}
+
+static int read_lines(struct import *import, struct error *err)
+{
+    struct columns columns = {0};
+    struct metric_rows rows;
+    int rc = look_at_head(import, &columns, err);
+    if (rc != OK) {
+        return rc;
+    }
+    metric_rows_begin(&rows, import);
+    rows.train_loss_is_loss = !columns.has_loss;
+    rows.row_is_step = !columns.has_step && columns.n > 0;
+    rc = metric_lines_read(&rows, err);
+    return rc == OK ? note_table(&rows, 0, err) : rc;
+}
+
+static int run(struct import *import, struct error *err)
+{
+    bool is_odd;
+    import->n_rows_are = "metric rows";
+    import->state = SOURCE_WHOLE;
+    int rc = import_oddity(import, &is_odd, err);
+    if (rc != OK || is_odd) {
+        return rc;
+    }
+    struct str path = str_of(import->path);
+    bool is_csv = str_ends(path, ".csv") || str_ends(path, ".tsv");
+    return is_csv ? read_csv(import, err) : read_lines(import, err);
+}
+
+const struct importer importer_metrics_table = {
+    .id = "metrics_table",
+    .title = "table of metrics",
+    .hint = "metrics.jsonl or metrics.csv with a step column",
+    .supplies = NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
+    .version = 1,
+    .role = "metrics",
+    .probe = probe,
+    .run = run,
+};
