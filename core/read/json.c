@@ -1,242 +1,275 @@
-/* JSON documents as trees. See json.h. Long documents are json_stream.c, writing is json_write.c. */
+/* JSON documents. See json.h. Long ones are json_stream.c, writing is json_write.c.
+ *
+ * cJSON decides what a document is and how it hangs together. It cannot be given what Python
+ * writes (NaN, lone surrogates, \u0000, 1000 digits), and would lose what we need of it (the digits
+ * of a number, the line, the last of duplicate keys). So the scanner reads each string, number and
+ * word first, exactly, into the nodes of our tree, and leaves a stand-in of the same length in a
+ * private copy, the frame; cJSON parses the frame, and our nodes are then hung as its nodes are. */
 #include "core/read/json.h"
 
+#include <cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/read/json_scan.h"
 #include "core/read/source.h"
 
-#define FEW_MEMBERS 12      /* so many are compared with each other */
+struct document {
+    struct json_cursor cursor;
+    char *frame;                /* as long as the text */
+    struct json *first, **tail; /* the nodes in the order of the text */
+    struct str key;             /* of the value that comes next */
+    int depth;
+    char last;                  /* the last bracket, comma or colon; '\0' after a value */
+};
 
-static int scan_value(struct json_cursor *cursor, int depth, struct json *out);
-
-static int no_room(struct json_cursor *cursor)
+static int no_room(struct document *document)
 {
-    return json_fail(cursor, cursor->p, E_LIMIT, "the document does not fit into its memory");
+    return json_fail(&document->cursor, document->cursor.p, E_LIMIT,
+                     "the document does not fit into its memory");
 }
 
-static int own(struct json_cursor *cursor, const struct json_scalar *scalar, struct str *out)
+/* ---- before cJSON: words into nodes, the rest into the frame ---- */
+
+static struct json *add_node(struct document *document, enum json_type type)
 {
-    *out = scalar->is_borrowed ? arena_str(cursor->arena, scalar->text) : scalar->text;
-    return arena_failed(cursor->arena) ? no_room(cursor) : OK;
+    struct json *node = arena_alloc(document->cursor.arena, sizeof *node);
+
+    if (!node)
+        return NULL;
+    node->type = type;
+    node->key = document->key;
+    node->line = document->cursor.line;
+    document->key = str_from(NULL, 0);
+    *document->tail = node;
+    document->tail = &node->next;
+    return node;
 }
 
-/* ---- duplicate keys: the last counts, at the place of the first ---- */
-
-static void replace_value(struct json *first, const struct json *last)
+static int own(struct document *document, const struct json_scalar *scalar, struct str *out)
 {
-    struct str key = first->key;
-    struct json *next = first->next;
+    struct arena *arena = document->cursor.arena;
 
-    *first = *last;
-    first->key = key;
-    first->next = next;
+    *out = scalar->is_borrowed ? arena_str(arena, scalar->text) : scalar->text;
+    return arena_failed(arena) ? no_room(document) : OK;
 }
 
-/* The member before `until` that has the key, or NULL. */
-static struct json *find_before(const struct json *object, const struct json *until)
+/* What may follow a number or word: else "01" and "truex" would pass as two. */
+static bool is_delimiter(const struct json_cursor *cursor)
 {
-    for (struct json *member = object->child; member != until; member = member->next)
-        if (str_eq(member->key, until->key))
-            return member;
-    return NULL;
+    return cursor->p == cursor->end || (*cursor->p && strchr(" \t\r\n,:]}/", *cursor->p));
 }
 
-/* The member of the key in an open table, which gets `member` when there was none. */
-static struct json *find_or_put(struct json **table, size_t mask, struct json *member)
+static int take_scalar(struct document *document)
 {
-    size_t at = (size_t)hash_bytes(member->key.p, member->key.n) & mask;
+    struct json_cursor *cursor = &document->cursor;
+    struct json_scalar scalar;
+    int64_t line = cursor->line;
+    int rc = json_scan_scalar(cursor, &scalar);
 
-    while (table[at] && !str_eq(table[at]->key, member->key))
-        at = (at + 1) & mask;
-    if (table[at])
-        return table[at];
-    table[at] = member;
-    return NULL;
+    if (rc != OK)
+        return rc;
+    if (!is_delimiter(cursor))
+        return json_fail(cursor, cursor->p, E_PARSE, "no ',' or closing bracket after a value");
+
+    struct json *node = add_node(document, scalar.type);
+
+    if (!node)
+        return no_room(document);
+    node->line = line;
+    if (scalar.type != JSON_STRING && scalar.type != JSON_NUMBER)
+        return OK;
+    node->is_integer = scalar.is_integer;
+    node->number = scalar.type == JSON_NUMBER ? scalar.number : 0;
+    return own(document, &scalar, &node->text);
 }
 
-static int merge_duplicates(struct json_cursor *cursor, struct json *object)
+/* A string: the key of what follows when a colon comes next. */
+static int take_string(struct document *document)
 {
-    struct json **table = NULL;
-    size_t mask = 0;
+    struct json_cursor *cursor = &document->cursor;
+    struct json_scalar scalar;
+    int64_t line = cursor->line;
+    struct str text;
+    int rc = json_scan_string(cursor, &scalar);
 
-    if (object->n > FEW_MEMBERS) {
-        for (mask = 64; mask < 2 * object->n; mask *= 2)
-            ;
-        table = calloc(mask--, sizeof(struct json *));
-        if (!table)
-            return json_fail(cursor, cursor->p, E_NOMEM, "no memory for %zu members", object->n);
+    if (rc == OK)
+        rc = own(document, &scalar, &text);
+    if (rc == OK)
+        rc = json_skip_blanks(cursor);
+    if (rc != OK)
+        return rc;
+    if (cursor->p < cursor->end && *cursor->p == ':') {
+        document->key = text;
+        return OK;
     }
-    for (struct json *member = object->child, *previous = NULL; member; member = member->next) {
-        struct json *first = table ? find_or_put(table, mask, member) : find_before(object, member);
 
-        if (!first) {
-            previous = member;
-            continue;
-        }
-        replace_value(first, member);
-        previous->next = member->next;
-        object->n--;
-        cursor->n_repairs++;
-    }
-    free(table);
+    struct json *node = add_node(document, JSON_STRING);
+
+    if (!node)
+        return no_room(document);
+    node->line = line;
+    node->text = text;
     return OK;
 }
 
-/* ---- values ---- */
-
-static int scan_key(struct json_cursor *cursor, struct str *key)
+static int take_bracket(struct document *document, char c)
 {
-    struct json_scalar scalar;
-    char c;
-    int rc = json_peek(cursor, &c, "an object");
+    struct json_cursor *cursor = &document->cursor;
 
-    if (rc != OK)
-        return rc;
-    if (c != '"')
-        return json_fail(cursor, cursor->p, E_PARSE, "expected a key in double quotes");
-    rc = json_scan_string(cursor, &scalar);
-    if (rc == OK)
-        rc = own(cursor, &scalar, key);
-    if (rc == OK)
-        rc = json_skip_blanks(cursor);
-    if (rc == OK)
-        rc = json_peek(cursor, &c, "an object");
-    if (rc != OK)
-        return rc;
-    if (c != ':')
-        return json_fail(cursor, cursor->p, E_PARSE, "no ':' after a key");
+    if (document->last == ',' && (c == '}' || c == ']'))
+        return json_fail(cursor, cursor->p, E_PARSE, "'%c' after a comma, expected a value", c);
+    document->depth += c == '{' || c == '[' ? 1 : -1;
+    if (document->depth > JSON_MAX_DEPTH)
+        return json_fail(cursor, cursor->p, E_LIMIT, "nested more than %d deep", JSON_MAX_DEPTH);
+    if (c == '{' || c == '[')
+        if (!add_node(document, c == '{' ? JSON_OBJECT : JSON_ARRAY))
+            return no_room(document);
+    document->last = c;
     cursor->p++;
-    return json_skip_blanks(cursor);
+    return OK;
 }
 
-static int scan_child(struct json_cursor *cursor, int depth, struct json *parent,
-                      struct json ***tail)
+static int take_word(struct document *document)
 {
-    struct json *child = arena_alloc(cursor->arena, sizeof *child);
-    int rc = OK;
+    struct json_cursor *cursor = &document->cursor;
+    char *stand_in = document->frame + (cursor->p - cursor->begin);
+    char c = *cursor->p;
 
-    if (!child)
-        return no_room(cursor);
-    if (parent->type == JSON_OBJECT)
-        rc = scan_key(cursor, &child->key);
-    if (rc == OK)
-        rc = scan_value(cursor, depth + 1, child);
-    if (rc != OK)
-        return rc;
-    **tail = child;
-    *tail = &child->next;
-    parent->n++;
-    return json_skip_blanks(cursor);
+    switch (c) {
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+        *stand_in = c;
+        return take_bracket(document, c);
+    case ',':
+    case ':':
+        *stand_in = c;
+        document->last = c;
+        cursor->p++;
+        return OK;
+    case '"':
+        document->last = '\0';
+        stand_in[0] = '"';
+        stand_in[1] = '"';              /* before the end of the text, else take_string fails */
+        return take_string(document);
+    default:
+        *stand_in = '0';
+        document->last = '\0';
+        return take_scalar(document);
+    }
 }
 
-/* An object or array, at its bracket. */
-static int scan_children(struct json_cursor *cursor, int depth, struct json *out)
+static int make_frame(struct document *document)
 {
-    const char *what = out->type == JSON_OBJECT ? "an object" : "an array";
-    char close = out->type == JSON_OBJECT ? '}' : ']';
-    struct json **tail = &out->child;
-    char c = ',';
+    struct json_cursor *cursor = &document->cursor;
     int rc;
 
-    if (depth >= JSON_MAX_DEPTH)
-        return json_fail(cursor, cursor->p, E_LIMIT, "nested more than %d deep", JSON_MAX_DEPTH);
-    cursor->p++;
-    rc = json_skip_blanks(cursor);
-    if (rc == OK && cursor->p < cursor->end && *cursor->p == close)
-        c = close;
-    while (rc == OK && c != close) {
-        rc = scan_child(cursor, depth, out, &tail);
-        if (rc == OK)
-            rc = json_peek(cursor, &c, what);
+    json_skip_mark(cursor);
+    for (;;) {
+        rc = json_skip_blanks(cursor);
+        if (rc != OK || cursor->p == cursor->end)
+            return rc;
+        rc = take_word(document);
         if (rc != OK)
             return rc;
-        if (c == close)
-            break;
-        if (c != ',')
-            return json_fail(cursor, cursor->p, E_PARSE, "no ',' or '%c' after a value", close);
+    }
+}
+
+/* ---- after it: the nodes hung as in cJSON's tree ---- */
+
+static struct json *next_node(struct document *document)
+{
+    struct json *node = document->first;
+
+    if (!node)
+        BUG("a frame with more values than its text");
+    document->first = node->next;
+    node->next = NULL;
+    return node;
+}
+
+static int hang(struct document *document, const cJSON *theirs, struct json **out)
+{
+    struct json *node = next_node(document);
+    struct json **tail = &node->child;
+    const cJSON *child;
+
+    cJSON_ArrayForEach(child, theirs)
+    {
+        int rc = hang(document, child, tail);
+
+        if (rc != OK)
+            return rc;
+        tail = &(*tail)->next;
+        node->n++;
+    }
+    *out = node;
+    return node->type == JSON_OBJECT && node->n > 1
+               ? json_merge_duplicates(&document->cursor, node)
+               : OK;
+}
+
+/* Where cJSON stopped is where the text is wrong, since the frame is as long as the text. */
+static int out_of_place(struct document *document, const char *stop)
+{
+    struct json_cursor *cursor = &document->cursor;
+
+    cursor->p = cursor->begin + (stop - document->frame);
+    while (cursor->p < cursor->end && document->frame[cursor->p - cursor->begin] == ' ')
         cursor->p++;
-        rc = json_skip_blanks(cursor);
-    }
-    if (rc != OK)
-        return rc;
-    cursor->p++;
-    return out->type == JSON_OBJECT && out->n > 1 ? merge_duplicates(cursor, out) : OK;
+    cursor->line = 1;
+    for (const char *p = cursor->begin; p < cursor->p; p++)
+        cursor->line += *p == '\n';
+    if (cursor->p == cursor->end)
+        return json_broken_off(cursor, "the document");
+    return json_fail(cursor, cursor->p, E_PARSE, "'%c' is out of place", *cursor->p);
 }
 
-static int scan_value(struct json_cursor *cursor, int depth, struct json *out)
+static int parse_frame(struct document *document, struct json **out)
 {
-    struct json_scalar scalar;
-    char c;
-    int rc = json_peek(cursor, &c, "the document");
+    size_t n = (size_t)(document->cursor.end - document->cursor.begin);
+    const char *stop = document->frame;
+    cJSON *theirs = cJSON_ParseWithLengthOpts(document->frame, n + 1, &stop, true);
+    int rc = theirs ? hang(document, theirs, out) : out_of_place(document, stop);
 
-    if (rc != OK)
-        return rc;
-    out->line = cursor->line;
-    if (c == '{' || c == '[') {
-        out->type = c == '{' ? JSON_OBJECT : JSON_ARRAY;
-        return scan_children(cursor, depth, out);
-    }
-    rc = json_scan_scalar(cursor, &scalar);
-    if (rc != OK)
-        return rc;
-    out->type = scalar.type;
-    if (scalar.type != JSON_STRING && scalar.type != JSON_NUMBER)
-        return OK;
-    out->is_integer = scalar.is_integer;
-    if (scalar.type == JSON_NUMBER)
-        out->number = scalar.number;
-    return own(cursor, &scalar, &out->text);
-}
-
-int json_scan_tree(struct json_cursor *cursor, struct json *out)
-{
-    struct str key = out->key;
-
-    *out = (struct json){.key = key};
-    return scan_value(cursor, 0, out);
-}
-
-static int scan_document(struct json_cursor *cursor, struct json *out)
-{
-    json_skip_mark(cursor);
-
-    int rc = json_skip_blanks(cursor);
-
-    if (rc == OK)
-        rc = json_scan_tree(cursor, out);
-    if (rc == OK)
-        rc = json_skip_blanks(cursor);
-    if (rc == OK && cursor->p != cursor->end)
-        rc = json_fail(cursor, cursor->p, E_PARSE, "text after the end of the document");
+    cJSON_Delete(theirs);
     return rc;
 }
 
 int json_parse(struct str text, bool allow_comments, struct arena *arena, const struct json **out,
                int *n_repairs, struct error *err)
 {
-    struct json_cursor cursor = {
-        .line = 1,
-        .is_final = true,
-        .allow_comments = allow_comments,
-        .arena = arena,
-        .err = err,
+    struct document document = {
+        .cursor = {
+            .line = 1,
+            .is_final = true,
+            .allow_comments = allow_comments,
+            .arena = arena,
+            .err = err,
+        },
+        .tail = &document.first,
     };
-    struct json *top = arena_alloc(arena, sizeof *top);
+    struct json *top;
     int rc;
 
-    cursor.begin = cursor.p = text.n ? text.p : "";
-    cursor.end = cursor.begin + text.n;
-    if (!top)
-        return no_room(&cursor);
-    rc = scan_document(&cursor, top);
+    document.cursor.begin = document.cursor.p = text.n ? text.p : "";
+    document.cursor.end = document.cursor.begin + text.n;
+    document.frame = malloc(text.n + 2);
+    if (!document.frame)
+        return error_set(err, E_NOMEM, "no memory for a document of %zu bytes", text.n);
+    memset(document.frame, ' ', text.n + 1);
+    document.frame[text.n] = '\0';
+    rc = make_frame(&document);
+    if (rc == OK)
+        rc = parse_frame(&document, &top);
+    free(document.frame);
     if (rc != OK)
         return rc;
     if (n_repairs)
-        *n_repairs += cursor.n_repairs;
+        *n_repairs += document.cursor.n_repairs;
     *out = top;
     return OK;
 }

@@ -1,4 +1,5 @@
-/* The words of JSON, under json.c (trees), json_stream.c and jsonl.c (rows). Not for others.
+/* The words of JSON, under json.c (documents), json_tree.c, json_stream.c and jsonl.c (rows). Not
+ * for others.
  *
  * A cursor walks text that may be a window of something longer (is_final false): what would need
  * the bytes after `end` then fails with `ended` set, and the caller tries again with more. */
@@ -48,6 +49,8 @@ MUST_CHECK int json_scan_string(struct json_cursor *cursor, struct json_scalar *
 MUST_CHECK int json_scan_scalar(struct json_cursor *cursor, struct json_scalar *out);
 /* A whole value into the arena. */
 MUST_CHECK int json_scan_tree(struct json_cursor *cursor, struct json *out);
+/* Of members with the same key the last value stays, at the place of the first; counted. */
+MUST_CHECK int json_merge_duplicates(struct json_cursor *cursor, struct json *object);
 /* At '{': 1 it was a flat object, 0 it holds objects or arrays (the cursor is somewhere inside). */
 MUST_CHECK int json_scan_flat(struct json_cursor *cursor, struct json_fields *fields);
 /* A flat tree (object without objects or arrays) as fields: 1, or 0 when it is not flat. */

@@ -12,6 +12,7 @@
 
 #include "core/base/random.h"
 #include "core/read/json.h"
+#include "core/read/jsonl.h"
 #include "tests/harness/tempdir.h"
 
 #define DATA "tests/unit/data/json/"
@@ -499,6 +500,70 @@ static void damaged_documents_do_no_harm(void **state)
 }
 
 
+/* ---- documents against rows: two ways to the same tree ---- */
+
+static int write_row(void *ctx, const struct json_row *row, struct error *err)
+{
+    (void)err;
+    json_write(ctx, row->tree);
+    return OK;
+}
+
+static int write_bad(void *ctx, const struct source_line *line, bool is_last,
+                     const struct error *why, struct error *err)
+{
+    (void)line, (void)is_last, (void)err;
+    assert_int_equal(why->status, E_PARSE);
+    buf_puts(ctx, "bad");
+    return OK;
+}
+
+static void assert_same_as_a_line(struct fixture *f, struct str text, struct buf *as_line)
+{
+    struct jsonl_handler handler = {write_row, write_bad, as_line, true};
+    struct source_file *file;
+    struct buf as_document;
+
+    buf_init(&as_document, 1 << 20);
+    buf_clear(as_line);
+    arena_reset(f->arena);
+    if (parse(f, text) == OK)
+        json_write(&as_document, f->top);
+    else
+        buf_puts(&as_document, "bad");
+    assert_int_equal(source_open_bytes(&file, "line", text.p, text.n, NULL), OK);
+    assert_int_equal(jsonl_read(file, &handler, NULL), OK);
+    source_close(file);
+    if (strcmp(as_line->p, as_document.p) != 0)
+        fail_msg("'%.*s'\nline: %s\ndocument: %s", (int)text.n, text.p, as_line->p, as_document.p);
+    buf_free(&as_document);
+}
+
+static void documents_and_lines_agree_also_when_damaged(void **state)
+{
+    static const char bytes[] = "{}[]\",:\\0-eE. /u\x80\xFFnN17";
+    struct random random;
+    struct buf text, as_line;
+
+    random_seed(&random, 9);
+    buf_init(&text, 1 << 20);
+    buf_init(&as_line, 1 << 20);
+    for (int i = 0; i < 3000; i++) {
+        buf_clear(&text);
+        buf_puts(&text, "[");
+        draw_value(&text, &random, 3);
+        buf_puts(&text, "]");
+        if (i % 4)
+            text.p[random_below(&random, text.n)] = bytes[random_below(&random, sizeof bytes)];
+        for (size_t at = 0; at < text.n; at++)
+            if (text.p[at] == '\n')
+                text.p[at] = ' ';
+        assert_same_as_a_line(*state, buf_view(&text), &as_line);
+    }
+    buf_free(&text);
+    buf_free(&as_line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +587,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(drawn_documents_are_read_as_cjson_reads_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_written_is_read_back_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_documents_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(documents_and_lines_agree_also_when_damaged, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
