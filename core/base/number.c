@@ -13,15 +13,15 @@
 
 /* More significant digits than this decide nothing but whether there is a rest: a midpoint
  * between two doubles has at most 767. */
-#define MOST_DIGITS 800
+#define MOST_DIGITS   800
 #define HUGE_EXPONENT 100000
 
 struct decimal {
-    uint64_t digits;        /* all digits as one integer; wraps when there are more than 19 */
-    const char *first;      /* the digits, with a point somewhere */
-    const char *last;       /* after the last one */
-    int64_t n_digits;       /* leading zeros included */
-    int64_t exponent;       /* value = digits * 10^exponent */
+    uint64_t digits;   /* all digits as one integer; wraps when there are more than 19 */
+    const char *first; /* the digits, with a point somewhere */
+    const char *last;  /* after the last one */
+    int64_t n_digits;  /* leading zeros included */
+    int64_t exponent;  /* value = digits * 10^exponent */
     bool negative, is_integer;
 };
 
@@ -31,9 +31,10 @@ static const double exact_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 #define LAST_EXACT 22
 
 #if LDBL_MANT_DIG == 64 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static const long double exact_ten_long[] = {
-    1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-    1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+static const long double exact_ten_long[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                             1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                             1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                             1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
 #define LAST_EXACT_LONG 27
 #endif
 
@@ -348,7 +349,7 @@ static bool digits_above(struct digits *out, double value, int n_digits)
     digits_at(out, value, n_digits);
     while (out->n < n_digits)
         out->text[out->n++] = '0';
-    for (int i = out->n - 1; ; i--) {
+    for (int i = out->n - 1;; i--) {
         if (i < 0)
             return false;
         if (out->text[i] != '9') {
@@ -378,7 +379,7 @@ static void shortest(struct digits *out, double value)
 
 static void put_fixed(char *out, const struct digits *digits)
 {
-    int point = digits->power + 1;      /* digits before the point */
+    int point = digits->power + 1; /* digits before the point */
     char *p = out;
 
     if (point <= 0) {
@@ -446,7 +447,7 @@ void number_short(char out[32], double value, int digits)
     digits = digits < 1 ? 1 : digits > 17 ? 17 : digits;
     digits_at(&rounded, value, digits);
     if (rounded.power >= digits && value < 1e7) {
-        snprintf(p, 31, "%.0f", value);     /* a count keeps its digits */
+        snprintf(p, 31, "%.0f", value); /* a count keeps its digits */
     } else if (rounded.power < -3 || rounded.power >= 7) {
         put_exponent(p, 31, &rounded);
     } else {

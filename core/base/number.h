@@ -21,7 +21,7 @@ size_t number_prefix(struct str text, double *out);
 /* The number at p by JSON's grammar (as Python's reader takes it: of "01" the "0", of "1." the
  * "1"); 0 when there is none. is_integer: neither fraction nor exponent. */
 size_t number_prefix_json(const char *p, const char *end, double *out, bool *is_integer);
-bool number_parse_int(struct str text, int64_t *out);        /* false on overflow */
+bool number_parse_int(struct str text, int64_t *out); /* false on overflow */
 
 /* Python's repr of a float. Writes at most 32 bytes with the NUL. */
 void number_repr(char out[32], double value);

@@ -70,8 +70,8 @@ static void take_groups(pcre2_match_data *data, int n_groups, struct str text,
 {
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
 
-    *match = (struct regex_match){.n_groups = n_groups < REGEX_MAX_GROUPS ? n_groups
-                                                                          : REGEX_MAX_GROUPS};
+    *match =
+        (struct regex_match){.n_groups = n_groups < REGEX_MAX_GROUPS ? n_groups : REGEX_MAX_GROUPS};
     for (int i = 0; i < match->n_groups; i++) {
         PCRE2_SIZE from = ends[2 * i], to = ends[2 * i + 1];
 
@@ -89,7 +89,7 @@ int regex_search(const struct regex *regex, struct str text, struct regex_match 
     if (!data)
         return E_NOMEM;
     rc = pcre2_match(regex->code, (PCRE2_SPTR)p, text.n, 0, 0, data, regex->limits);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)      /* the interpreter keeps its stack in the heap */
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter keeps its stack in the heap */
         rc = pcre2_match(regex->code, (PCRE2_SPTR)p, text.n, 0, PCRE2_NO_JIT, data, regex->limits);
     if (rc > 0) {
         take_groups(data, rc, str_from(p, text.n), match);

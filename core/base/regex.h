@@ -15,7 +15,7 @@
 struct regex;
 
 MUST_CHECK int regex_compile(struct regex **out, struct str pattern, struct error *err);
-void regex_close(struct regex *regex);                       /* NULL allowed */
+void regex_close(struct regex *regex); /* NULL allowed */
 
 struct regex_match {
     int n_groups;                       /* groups set, the whole match included */

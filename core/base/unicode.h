@@ -15,9 +15,9 @@
  * *codepoint is -1 for an invalid byte (then 1 byte is used). Overlong forms and surrogates
  * are invalid. */
 size_t unicode_next(struct str text, int32_t *codepoint);
-size_t unicode_put(char out[4], int32_t codepoint);          /* bytes written, 0 if not valid */
+size_t unicode_put(char out[4], int32_t codepoint); /* bytes written, 0 if not valid */
 bool unicode_is_valid(struct str text);
-size_t unicode_count(struct str text);                       /* code points; invalid bytes count 1 */
+size_t unicode_count(struct str text); /* code points; invalid bytes count 1 */
 
 /* Control characters, escape sequences' ESC, bidi controls, zero-width and line separators. */
 bool unicode_is_hostile(int32_t codepoint);

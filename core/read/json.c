@@ -21,7 +21,7 @@ struct document {
     struct json *first, **tail; /* the nodes in the order of the text */
     struct str key;             /* of the value that comes next */
     int depth;
-    char last;                  /* the last bracket, comma or colon; '\0' after a value */
+    char last; /* the last bracket, comma or colon; '\0' after a value */
 };
 
 static int no_room(struct document *document)
@@ -153,7 +153,7 @@ static int take_word(struct document *document)
     case '"':
         document->last = '\0';
         stand_in[0] = '"';
-        stand_in[1] = '"';              /* before the end of the text, else take_string fails */
+        stand_in[1] = '"'; /* before the end of the text, else take_string fails */
         return take_string(document);
     default:
         *stand_in = '0';
@@ -207,9 +207,8 @@ static int hang(struct document *document, const cJSON *theirs, struct json **ou
         node->n++;
     }
     *out = node;
-    return node->type == JSON_OBJECT && node->n > 1
-               ? json_merge_duplicates(&document->cursor, node)
-               : OK;
+    return node->type == JSON_OBJECT && node->n > 1 ? json_merge_duplicates(&document->cursor, node)
+                                                    : OK;
 }
 
 /* Where cJSON stopped is where the text is wrong, since the frame is as long as the text. */
@@ -243,13 +242,14 @@ int json_parse(struct str text, bool allow_comments, struct arena *arena, const 
                int *n_repairs, struct error *err)
 {
     struct document document = {
-        .cursor = {
-            .line = 1,
-            .is_final = true,
-            .allow_comments = allow_comments,
-            .arena = arena,
-            .err = err,
-        },
+        .cursor =
+            {
+                .line = 1,
+                .is_final = true,
+                .allow_comments = allow_comments,
+                .arena = arena,
+                .err = err,
+            },
         .tail = &document.first,
     };
     struct json *top;

@@ -15,20 +15,28 @@
 #include "core/base/error.h"
 #include "core/base/str.h"
 
-#define JSON_MAX_DEPTH  200
-#define JSON_MAX_BYTES  ((size_t)64 << 20)      /* of one document that becomes a tree */
+#define JSON_MAX_DEPTH 200
+#define JSON_MAX_BYTES ((size_t)64 << 20) /* of one document that becomes a tree */
 
-enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 struct json {
     enum json_type type;
-    struct str key;             /* of a member; empty in arrays and at the top */
-    struct str text;            /* strings: decoded. numbers: the source text, exact */
-    double number;              /* numbers: the value; NaN, inf as Python wrote them */
-    bool is_integer;            /* a number without '.', 'e', NaN, inf */
-    int64_t line;               /* where the value begins, from 1 */
-    struct json *child, *next;  /* first element or member; next sibling */
-    size_t n;                   /* children */
+    struct str key;            /* of a member; empty in arrays and at the top */
+    struct str text;           /* strings: decoded. numbers: the source text, exact */
+    double number;             /* numbers: the value; NaN, inf as Python wrote them */
+    bool is_integer;           /* a number without '.', 'e', NaN, inf */
+    int64_t line;              /* where the value begins, from 1 */
+    struct json *child, *next; /* first element or member; next sibling */
+    size_t n;                  /* children */
 };
 
 /* Comments (// and block comments) are skipped when allow_comments is set (DeepSpeed files).
@@ -39,9 +47,10 @@ MUST_CHECK int json_parse(struct str text, bool allow_comments, struct arena *ar
 MUST_CHECK int json_read_file(const char *path, bool allow_comments, struct arena *arena,
                               const struct json **out, int *n_repairs, struct error *err);
 
-const struct json *json_get(const struct json *object, const char *key);   /* NULL when absent */
-bool json_is(const struct json *value, enum json_type type);               /* NULL: false */
-/* Compact JSON of a value as Python's dumps would give it without blanks. */
+const struct json *json_get(const struct json *object, const char *key); /* NULL when absent */
+bool json_is(const struct json *value, enum json_type type);             /* NULL: false */
+/* Compact JSON of a value as Python's dumps would give it without blanks and with UTF-8 as it is:
+ * integers digit by digit, floats by repr, bare NaN and Infinity. */
 void json_write(struct buf *out, const struct json *value);
 /* A string literal with quotes and escapes; invalid UTF-8 becomes U+FFFD. */
 void json_write_string(struct buf *out, struct str text);
@@ -53,27 +62,28 @@ void json_write_number(struct buf *out, double value);
  * The handler is called for each member or element of the top-level value, and inside the member
  * named `array_key` for each of its elements; everything else comes as a small tree in `value`.
  * A flat object of numbers and short strings inside the array (a metric row) does not become a
- * tree: its fields are given by `row`. */
+ * tree: its fields are given by `row`. What a handler is given is borrowed until it returns. */
 struct json_field {
-    struct str key;             /* raw, without escapes in practice; borrowed */
-    struct str text;            /* raw text of the value (strings: decoded contents) */
-    double number;              /* NaN for strings that are no number, null and booleans */
-    bool is_number;             /* also quoted numbers and "nan"; see is_quoted */
+    struct str key;  /* raw, without escapes in practice; borrowed */
+    struct str text; /* raw text of the value (strings: decoded contents) */
+    double number;   /* NaN for strings that are no number, null and booleans */
+    bool is_number;  /* also quoted numbers and "nan"; see is_quoted */
     bool is_quoted;
 };
 
 struct json_row {
     const struct json_field *fields;
     size_t n;
-    int64_t line, byte;         /* where the row begins */
-    const struct json *tree;    /* instead of fields when the row is nested; else NULL */
+    int64_t line, byte;      /* where the row begins */
+    const struct json *tree; /* instead of fields when the row is nested; else NULL */
 };
 
 struct json_stream {
-    const char *array_key;      /* "log_history"; NULL: the document itself is the array */
+    const char *array_key; /* "log_history"; NULL: the document itself is the array */
     int (*member)(void *ctx, const struct json *value, struct error *err);
     int (*row)(void *ctx, const struct json_row *row, struct error *err);
     void *ctx;
+    int *n_repairs; /* added to as in json_parse; NULL allowed */
 };
 
 struct source_file;

@@ -13,8 +13,8 @@
 #include "core/base/number.h"
 #include "core/base/unicode.h"
 
-#define MOST_FIELDS   1024      /* more are not a row of numbers */
-#define LONGEST_QUOTED 64       /* a longer string is no number */
+#define MOST_FIELDS    1024 /* more are not a row of numbers */
+#define LONGEST_QUOTED 64   /* a longer string is no number */
 
 int json_fail(struct json_cursor *cursor, const char *at, int status, const char *fmt, ...)
 {
@@ -117,8 +117,8 @@ static inline const char *string_stop(const char *p, const char *end, uint64_t *
         memcpy(&word, p, 8);
         quote = word ^ (ONES * '"');
         slash = word ^ (ONES * '\\');
-        hit = ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) |
-              ((word - ONES * 0x20) & ~word);
+        hit =
+            ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((word - ONES * 0x20) & ~word);
         hit &= HIGHS;
         if (hit) {
             unsigned n = (unsigned)__builtin_ctzll(hit) / 8;
@@ -141,7 +141,7 @@ static inline const char *string_stop(const char *p, const char *end, uint64_t *
 }
 
 struct raw_string {
-    const char *p, *end;        /* between the quotes */
+    const char *p, *end; /* between the quotes */
     bool has_escapes, has_zeros;
     uint64_t high;
 };
@@ -185,7 +185,7 @@ static int32_t hex4(const char *p, const char *end)
         return -1;
     for (int i = 0; i < 4; i++) {
         char c = p[i];
-        int32_t digit = c >= '0' && c <= '9'                   ? c - '0'
+        int32_t digit = c >= '0' && c <= '9'                     ? c - '0'
                         : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
                                                                  : -1;
 
@@ -332,9 +332,12 @@ static int scan_word(struct json_cursor *cursor, struct json_scalar *out)
         enum json_type type;
         double number;
     } words[] = {
-        {"null", JSON_NULL, NAN},       {"true", JSON_TRUE, NAN},
-        {"false", JSON_FALSE, NAN},     {"NaN", JSON_NUMBER, NAN},
-        {"Infinity", JSON_NUMBER, INFINITY}, {"-Infinity", JSON_NUMBER, -INFINITY},
+        {"null", JSON_NULL, NAN},
+        {"true", JSON_TRUE, NAN},
+        {"false", JSON_FALSE, NAN},
+        {"NaN", JSON_NUMBER, NAN},
+        {"Infinity", JSON_NUMBER, INFINITY},
+        {"-Infinity", JSON_NUMBER, -INFINITY},
     };
     size_t left = (size_t)(cursor->end - cursor->p);
 

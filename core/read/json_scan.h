@@ -10,22 +10,22 @@
 
 struct json_cursor {
     const char *begin, *p, *end;
-    int64_t line;               /* of p */
-    int64_t byte;               /* offset of begin in the file */
-    bool is_final;              /* nothing comes after end */
-    bool ended;                 /* the failure is that the text breaks off */
+    int64_t line;  /* of p */
+    int64_t byte;  /* offset of begin in the file */
+    bool is_final; /* nothing comes after end */
+    bool ended;    /* the failure is that the text breaks off */
     bool allow_comments;
     int n_repairs;
-    struct arena *arena;        /* for texts that must be changed, and trees */
+    struct arena *arena; /* for texts that must be changed, and trees */
     struct error *err;
 };
 
 struct json_scalar {
     enum json_type type;
-    struct str text;            /* as in struct json, also for words: "null", "NaN" */
-    double number;              /* NaN for what is no number */
+    struct str text; /* as in struct json, also for words: "null", "NaN" */
+    double number;   /* NaN for what is no number */
     bool is_integer;
-    bool is_borrowed;           /* the text is part of the cursor's */
+    bool is_borrowed; /* the text is part of the cursor's */
 };
 
 /* The fields of flat rows, reused from row to row; free(items). */

@@ -19,7 +19,7 @@ struct stream {
     const struct json_stream *handler;
     char *window;
     size_t capacity;
-    struct json_cursor at;      /* p, end, line and place of what is next */
+    struct json_cursor at; /* p, end, line and place of what is next */
     struct arena *arena;
     struct json_fields fields;
     bool cut;
@@ -281,7 +281,7 @@ static int read_document(struct stream *s)
     char c;
     int rc;
 
-    do {                                /* three bytes tell whether there is a mark */
+    do { /* three bytes tell whether there is a mark */
         rc = read_more(s);
         if (rc != OK)
             return rc;
@@ -304,7 +304,8 @@ int json_stream(struct source_file *file, const struct json_stream *handler, boo
     struct stream s = {.file = file, .handler = handler, .err = err ? err : &own};
     int rc;
 
-    s.capacity = source_buffer_bytes(file) < WINDOW_BYTES ? source_buffer_bytes(file) : WINDOW_BYTES;
+    s.capacity =
+        source_buffer_bytes(file) < WINDOW_BYTES ? source_buffer_bytes(file) : WINDOW_BYTES;
     s.window = malloc(s.capacity);
     s.arena = arena_open(ARENA_RENDER_BYTES);
     s.at = (struct json_cursor){.line = 1, .arena = s.arena, .err = s.err};
@@ -315,6 +316,8 @@ int json_stream(struct source_file *file, const struct json_stream *handler, boo
         rc = error_set(s.err, E_NOMEM, "no memory to read a document");
     if (rc != OK && s.err->path[0] == '\0')
         error_at(s.err, source_path(file), s.err->line, s.err->byte);
+    if (handler->n_repairs)
+        *handler->n_repairs += s.at.n_repairs;
     *cut = s.cut;
     free(s.window);
     free(s.fields.items);

@@ -6,7 +6,7 @@
 
 #include "core/base/hash.h"
 
-#define FEW_MEMBERS 12      /* so many are compared with each other */
+#define FEW_MEMBERS 12 /* so many are compared with each other */
 
 static int scan_value(struct json_cursor *cursor, int depth, struct json *out);
 

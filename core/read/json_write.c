@@ -95,12 +95,24 @@ static void write_children(struct buf *out, const struct json *value)
 void json_write(struct buf *out, const struct json *value)
 {
     switch (value->type) {
-    case JSON_NULL: buf_puts(out, "null"); break;
-    case JSON_FALSE: buf_puts(out, "false"); break;
-    case JSON_TRUE: buf_puts(out, "true"); break;
-    case JSON_NUMBER: write_number(out, value); break;
-    case JSON_STRING: json_write_string(out, value->text); break;
+    case JSON_NULL:
+        buf_puts(out, "null");
+        break;
+    case JSON_FALSE:
+        buf_puts(out, "false");
+        break;
+    case JSON_TRUE:
+        buf_puts(out, "true");
+        break;
+    case JSON_NUMBER:
+        write_number(out, value);
+        break;
+    case JSON_STRING:
+        json_write_string(out, value->text);
+        break;
     case JSON_ARRAY:
-    case JSON_OBJECT: write_children(out, value); break;
+    case JSON_OBJECT:
+        write_children(out, value);
+        break;
     }
 }

@@ -61,6 +61,12 @@ static int scan_tree_line(struct json_cursor *cursor, struct json *tree)
     return rc == OK ? expect_end(cursor) : rc;
 }
 
+static void count_repairs(const struct reader *reader, const struct json_cursor *cursor)
+{
+    if (reader->handler->n_repairs)
+        *reader->handler->n_repairs += cursor->n_repairs;
+}
+
 static int parse_line(struct reader *reader, const struct source_line *line, struct json *tree,
                       struct json_row *row, struct error *why)
 {
@@ -75,14 +81,19 @@ static int parse_line(struct reader *reader, const struct source_line *line, str
         if (rc == 1) {
             row->fields = reader->fields.items;
             row->n = reader->fields.n;
+            count_repairs(reader, &cursor);
         }
         if (rc != 0)
             return rc < 0 ? rc : OK;
         cursor.p = cursor.begin;
+        cursor.n_repairs = 0;
         arena_reset(reader->arena);
     }
     row->tree = tree;
-    return scan_tree_line(&cursor, tree);
+    rc = scan_tree_line(&cursor, tree);
+    if (rc == OK)
+        count_repairs(reader, &cursor);
+    return rc;
 }
 
 static int give_line(struct reader *reader, const struct source_line *line, struct error *err)

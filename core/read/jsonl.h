@@ -13,7 +13,8 @@ struct jsonl_handler {
     int (*bad)(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
                struct error *err);
     void *ctx;
-    bool always_tree;           /* parse every line into a tree (datasets) */
+    bool always_tree; /* parse every line into a tree (datasets) */
+    int *n_repairs;   /* added to as in json_parse; NULL allowed */
 };
 
 MUST_CHECK int jsonl_read(struct source_file *file, const struct jsonl_handler *handler,

@@ -153,7 +153,7 @@ static int read_body(struct cursor *cursor, char quote, struct buf *out)
                    *cursor->p != '\n')
                 cursor->p++;
             if (cursor->p == from)
-                cursor->p++;            /* a backslash as the last byte */
+                cursor->p++; /* a backslash as the last byte */
             unicode_valid(out, str_from(from, (size_t)(cursor->p - from)));
         }
         if (rc != OK)
@@ -194,7 +194,8 @@ static int read_number(struct cursor *cursor, struct json *out)
     const char *from = cursor->p;
     size_t n = 0;
 
-    while (cursor->p < cursor->end && (is_name(*cursor->p) || *cursor->p == '+' || *cursor->p == '-')) {
+    while (cursor->p < cursor->end &&
+           (is_name(*cursor->p) || *cursor->p == '+' || *cursor->p == '-')) {
         bool is_sign = *cursor->p == '+' || *cursor->p == '-';
 
         if (is_sign && cursor->p > from && (cursor->p[-1] | 0x20) != 'e')
@@ -360,9 +361,9 @@ static int read_children(struct cursor *cursor, int depth, struct json *out)
         if (c == ',')
             cursor->p++;
         else if (c != close)
-            return fail(cursor, E_PARSE, cursor->p == cursor->end
-                                             ? "the text ends inside a dict or list"
-                                             : "no ',' or closing bracket after a value");
+            return fail(cursor, E_PARSE,
+                        cursor->p == cursor->end ? "the text ends inside a dict or list"
+                                                 : "no ',' or closing bracket after a value");
     }
     cursor->p++;
     return out->type == JSON_OBJECT ? drop_duplicates(cursor, out) : OK;
@@ -376,13 +377,16 @@ static int read_value(struct cursor *cursor, int depth, struct json *out)
     switch (c) {
     case '{':
     case '[':
-    case '(': return read_children(cursor, depth, out);
+    case '(':
+        return read_children(cursor, depth, out);
     case '\'':
     case '"':
         out->type = JSON_STRING;
         return read_string(cursor, &out->text);
-    case '\0': return fail(cursor, E_PARSE, "the text ends where a value is expected");
-    default: return read_name(cursor, depth, out);
+    case '\0':
+        return fail(cursor, E_PARSE, "the text ends where a value is expected");
+    default:
+        return read_name(cursor, depth, out);
     }
 }
 

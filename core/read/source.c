@@ -13,14 +13,14 @@
 
 struct source_file {
     char *path;
-    int fd;                     /* -1: bytes in memory */
+    int fd; /* -1: bytes in memory */
     const char *bytes;
     struct source_stat opened;
     char *window;
     size_t capacity, filled, at;
-    int64_t base;               /* offset of window[0] */
-    int64_t line;               /* number of the last line given */
-    struct buf joined;          /* a line that crosses the end of the window */
+    int64_t base;      /* offset of window[0] */
+    int64_t line;      /* number of the last line given */
+    struct buf joined; /* a line that crosses the end of the window */
 };
 
 static int io_error(struct error *err, const char *path, const char *what)
@@ -236,8 +236,8 @@ int source_at(struct source_file *file, int64_t offset, void *out, size_t n, siz
 static int refill(struct source_file *file, struct error *err)
 {
     size_t got;
-    int rc = source_at(file, file->base + (int64_t)file->filled, file->window, file->capacity,
-                       &got, err);
+    int rc = source_at(file, file->base + (int64_t)file->filled, file->window, file->capacity, &got,
+                       err);
 
     if (rc != OK)
         return rc;
@@ -311,7 +311,7 @@ static int join_line(struct source_file *file, size_t limit, struct source_line 
             break;
     }
     if (line->cut)
-        file->joined.n = limit + 1;     /* its last byte is not the end of the line */
+        file->joined.n = limit + 1; /* its last byte is not the end of the line */
     finish_line(file, buf_view(&file->joined), limit, line);
     return 1;
 }
@@ -406,12 +406,16 @@ enum source_oddity source_oddity(struct str first_bytes)
 const char *source_oddity_name(enum source_oddity oddity)
 {
     switch (oddity) {
-    case ODDITY_NONE: return "text";
-    case ODDITY_EMPTY: return "an empty file";
+    case ODDITY_NONE:
+        return "text";
+    case ODDITY_EMPTY:
+        return "an empty file";
     case ODDITY_LFS_POINTER:
         return "a Git LFS pointer, not the file itself (git lfs pull fetches it)";
-    case ODDITY_BINARY: return "binary data, not text";
-    case ODDITY_UTF16: return "UTF-16 or UTF-32 text, expected UTF-8";
+    case ODDITY_BINARY:
+        return "binary data, not text";
+    case ODDITY_UTF16:
+        return "UTF-16 or UTF-32 text, expected UTF-8";
     }
     return "?";
 }

@@ -13,7 +13,7 @@
 #include "core/base/str.h"
 
 #define SOURCE_BUFFER_BYTES ((size_t)1 << 20)
-#define SOURCE_LINE_BYTES   ((size_t)64 << 20)    /* longest line that source_line gives whole */
+#define SOURCE_LINE_BYTES   ((size_t)64 << 20) /* longest line that source_line gives whole */
 
 struct source_file;
 
@@ -32,8 +32,8 @@ MUST_CHECK int source_open_bytes(struct source_file **out, const char *name, con
                                  size_t n, struct error *err);
 void source_close(struct source_file *file);
 const char *source_path(const struct source_file *file);
-int64_t source_size(const struct source_file *file);        /* at opening */
-int64_t source_tell(const struct source_file *file);        /* offset of the next byte */
+int64_t source_size(const struct source_file *file); /* at opening */
+int64_t source_tell(const struct source_file *file); /* offset of the next byte */
 /* 1 the file changed since it was opened (shrank, was replaced, other mtime), 0 not. */
 int source_has_changed(const struct source_file *file);
 
@@ -41,8 +41,8 @@ int source_has_changed(const struct source_file *file);
  * Chunks are at most SOURCE_BUFFER_BYTES. */
 MUST_CHECK int source_chunk(struct source_file *file, struct str *chunk, struct error *err);
 /* n bytes from an offset into the caller's memory; short only at the end of the file. */
-MUST_CHECK int source_at(struct source_file *file, int64_t offset, void *out, size_t n,
-                         size_t *got, struct error *err);
+MUST_CHECK int source_at(struct source_file *file, int64_t offset, void *out, size_t n, size_t *got,
+                         struct error *err);
 MUST_CHECK int source_seek(struct source_file *file, int64_t offset, struct error *err);
 
 /* The next line without its end ("\n" or "\r\n"), borrowed until the next call.
@@ -51,8 +51,8 @@ MUST_CHECK int source_seek(struct source_file *file, int64_t offset, struct erro
  * first `limit` bytes are given (the rest is skipped). */
 struct source_line {
     struct str text;
-    int64_t number;         /* from 1, counted from the last source_seek */
-    int64_t byte;           /* offset of its first byte */
+    int64_t number; /* from 1, counted from the last source_seek */
+    int64_t byte;   /* offset of its first byte */
     bool whole, cut;
 };
 MUST_CHECK int source_next_line(struct source_file *file, size_t limit, struct source_line *line,
@@ -70,6 +70,6 @@ void source_set_buffer_bytes(struct source_file *file, size_t n);
 /* What a file is that should have been something else. */
 enum source_oddity { ODDITY_NONE, ODDITY_EMPTY, ODDITY_LFS_POINTER, ODDITY_BINARY, ODDITY_UTF16 };
 enum source_oddity source_oddity(struct str first_bytes);
-const char *source_oddity_name(enum source_oddity oddity);  /* "a Git LFS pointer, not the file …" */
+const char *source_oddity_name(enum source_oddity oddity); /* "a Git LFS pointer, not the file …" */
 
 #endif

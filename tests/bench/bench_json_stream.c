@@ -68,7 +68,7 @@ int main(int argc, char **argv)
             return 1;
         best = seconds < best ? seconds : best;
     }
-    printf("%.0f MB/s, %.3f s, %zu rows, %zu numbers (sum %.17g)\n",
-           (double)stat.size / 1e6 / best, best, total.n_rows, total.n_numbers, total.sum);
+    printf("%.0f MB/s, %.3f s, %zu rows, %zu numbers (sum %.17g)\n", (double)stat.size / 1e6 / best,
+           best, total.n_rows, total.n_numbers, total.sum);
     return 0;
 }

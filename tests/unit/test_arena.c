@@ -56,7 +56,8 @@ static void the_limit_fails_once_for_all_until_reset(void **state)
     assert_null(arena_alloc(arena, 200));
     assert_true(arena_failed(arena));
     assert_string_equal(arena_strdup(arena, "a text that is longer than what is left, which "
-                                            "is less than a hundred bytes by now"), "");
+                                            "is less than a hundred bytes by now"),
+                        "");
     assert_string_equal(arena_printf(arena, "%0200d", 1), "");
     arena_reset(arena);
     assert_false(arena_failed(arena));

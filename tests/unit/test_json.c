@@ -166,7 +166,8 @@ static void lone_surrogates_and_zeros_are_replaced_and_counted(void **state)
     assert_true(str_is(json_get(top, "d")->text, "NaN inside"));
     assert_int_equal(f->n_repairs, 2);
     top = read_sample(f, DATA "nul_escape.json");
-    assert_true(str_is(top->child->key, "a\xEF\xBF\xBD" "b"));
+    assert_true(str_is(top->child->key, "a\xEF\xBF\xBD"
+                                        "b"));
     assert_true(str_is(top->child->text, "x\xEF\xBF\xBDy"));
     assert_int_equal(f->n_repairs, 2);
     top = parsed(f, "\"\\ud83d\\ud83d\\ude00\\ude00\"");
@@ -181,8 +182,8 @@ static void raw_zeros_and_invalid_bytes_are_replaced_and_counted(void **state)
     assert_true(str_is(json_get(read_sample(f, DATA "raw_nul.json"), "a")->text, "x\xEF\xBF\xBDy"));
     assert_int_equal(f->n_repairs, 1);
     read_sample(f, DATA "bad_utf8.json");
-    assert_true(str_is(json_get(f->top, "a")->text,
-                       "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"));
+    assert_true(
+        str_is(json_get(f->top, "a")->text, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"));
     assert_int_equal(f->n_repairs, 4);
     assert_true(str_is(read_sample(f, DATA "raw_control.json")->child->text, "a\tb"));
 }
@@ -211,12 +212,30 @@ static void wrong_documents_are_refused_with_their_place(void **state)
         const char *text;
         int64_t line, byte;
     } cases[] = {
-        {"", 1, 0},          {"  ", 1, 2},        {"[1,]", 1, 3},       {"{} trailing", 1, 3},
-        {"{}{}", 1, 2},      {"truex", 1, 4},     {"tru", 1, 3},        {"[01]", 1, 2},
-        {"[1.]", 1, 2},      {"[1e]", 1, 2},      {"[+1]", 1, 1},       {"[.5]", 1, 1},
-        {"[-]", 1, 1},       {"{\"a\" 1}", 1, 5}, {"{a: 1}", 1, 1},     {"{'a': 1}", 1, 1},
-        {"[1\n2]", 2, 3},    {"[\n\n\"x", 3, 5},  {"{\"a\":\n}", 2, 6}, {"nan", 1, 0},
-        {"[1 // no\n]", 1, 3}, {"[\"a\"\n,\n", 3, 7}, {"\x01", 1, 0},   {"{\"a\":1,}", 1, 7},
+        {"", 1, 0},
+        {"  ", 1, 2},
+        {"[1,]", 1, 3},
+        {"{} trailing", 1, 3},
+        {"{}{}", 1, 2},
+        {"truex", 1, 4},
+        {"tru", 1, 3},
+        {"[01]", 1, 2},
+        {"[1.]", 1, 2},
+        {"[1e]", 1, 2},
+        {"[+1]", 1, 1},
+        {"[.5]", 1, 1},
+        {"[-]", 1, 1},
+        {"{\"a\" 1}", 1, 5},
+        {"{a: 1}", 1, 1},
+        {"{'a': 1}", 1, 1},
+        {"[1\n2]", 2, 3},
+        {"[\n\n\"x", 3, 5},
+        {"{\"a\":\n}", 2, 6},
+        {"nan", 1, 0},
+        {"[1 // no\n]", 1, 3},
+        {"[\"a\"\n,\n", 3, 7},
+        {"\x01", 1, 0},
+        {"{\"a\":1,}", 1, 7},
     };
     struct fixture *f = *state;
 
@@ -231,7 +250,8 @@ static void wrong_documents_are_refused_with_their_place(void **state)
 
 static void comments_are_skipped_only_where_allowed(void **state)
 {
-    static const char text[] = "// first\n{ /* two\nlines */ \"a\": 1, // \"b\": 2\n \"c\": \"//\"}\n//";
+    static const char text[] =
+        "// first\n{ /* two\nlines */ \"a\": 1, // \"b\": 2\n \"c\": \"//\"}\n//";
     struct fixture *f = *state;
 
     assert_int_equal(json_parse(str_of(text), true, f->arena, &f->top, NULL, &f->err), OK);
@@ -240,7 +260,8 @@ static void comments_are_skipped_only_where_allowed(void **state)
     assert_true(str_is(json_get(f->top, "c")->text, "//"));
     assert_int_equal(parse(f, str_of(text)), E_PARSE);
     assert_int_equal(json_parse(str_of("[1 /* "), true, f->arena, &f->top, NULL, &f->err), E_PARSE);
-    assert_int_equal(json_parse(str_of("[1 / 2]"), true, f->arena, &f->top, NULL, &f->err), E_PARSE);
+    assert_int_equal(json_parse(str_of("[1 / 2]"), true, f->arena, &f->top, NULL, &f->err),
+                     E_PARSE);
 }
 
 static int parse_nested(struct fixture *f, int depth, bool is_closed)
@@ -271,7 +292,8 @@ static void a_document_beyond_its_memory_is_refused(void **state)
     struct arena *small = arena_open(2000);
 
     assert_int_equal(json_parse(str_of("[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]"),
-                                false, small, &f->top, NULL, &f->err), E_LIMIT);
+                                false, small, &f->top, NULL, &f->err),
+                     E_LIMIT);
     arena_close(small);
 }
 
@@ -284,19 +306,24 @@ static void files_that_are_something_else_are_named(void **state)
     tempdir_write(folder, "b.json", "\xFF\xFE{\0}\0", 6);
     tempdir_write_text(folder, "c.json", "");
     tempdir_write_text(folder, "d.json", "{\n\"a\": }");
-    assert_int_equal(json_read_file(tempdir_path(folder, "a.json"), false, f->arena, &f->top, NULL,
-                                    &f->err), E_UNSUPPORTED);
+    assert_int_equal(
+        json_read_file(tempdir_path(folder, "a.json"), false, f->arena, &f->top, NULL, &f->err),
+        E_UNSUPPORTED);
     assert_non_null(strstr(f->err.message, "LFS"));
-    assert_int_equal(json_read_file(tempdir_path(folder, "b.json"), false, f->arena, &f->top, NULL,
-                                    &f->err), E_UNSUPPORTED);
-    assert_int_equal(json_read_file(tempdir_path(folder, "c.json"), false, f->arena, &f->top, NULL,
-                                    &f->err), E_PARSE);
-    assert_int_equal(json_read_file(tempdir_path(folder, "d.json"), false, f->arena, &f->top, NULL,
-                                    &f->err), E_PARSE);
+    assert_int_equal(
+        json_read_file(tempdir_path(folder, "b.json"), false, f->arena, &f->top, NULL, &f->err),
+        E_UNSUPPORTED);
+    assert_int_equal(
+        json_read_file(tempdir_path(folder, "c.json"), false, f->arena, &f->top, NULL, &f->err),
+        E_PARSE);
+    assert_int_equal(
+        json_read_file(tempdir_path(folder, "d.json"), false, f->arena, &f->top, NULL, &f->err),
+        E_PARSE);
     assert_int_equal(f->err.line, 2);
     assert_string_equal(f->err.path, tempdir_path(folder, "d.json"));
-    assert_int_equal(json_read_file(tempdir_path(folder, "e.json"), false, f->arena, &f->top, NULL,
-                                    NULL), E_NOTFOUND);
+    assert_int_equal(
+        json_read_file(tempdir_path(folder, "e.json"), false, f->arena, &f->top, NULL, NULL),
+        E_NOTFOUND);
     tempdir_remove(folder);
 }
 
@@ -306,10 +333,11 @@ static void writing_is_compact_and_exact(void **state)
 {
     struct fixture *f = *state;
 
-    assert_written(parsed(f, " { \"a\" : [ 1 , 2.50 , 1E5, -0, -0.0, 123456789012345678901 ] , "
-                             "\"\\u00e4\\n\\u0001\\\"\" : { } , \"n\":[null,true,false,NaN,-Infinity,[]]}"),
-                   "{\"a\":[1,2.5,100000.0,0,-0.0,123456789012345678901],"
-                   "\"\xC3\xA4\\n\\u0001\\\"\":{},\"n\":[null,true,false,NaN,-Infinity,[]]}");
+    assert_written(
+        parsed(f, " { \"a\" : [ 1 , 2.50 , 1E5, -0, -0.0, 123456789012345678901 ] , "
+                  "\"\\u00e4\\n\\u0001\\\"\" : { } , \"n\":[null,true,false,NaN,-Infinity,[]]}"),
+        "{\"a\":[1,2.5,100000.0,0,-0.0,123456789012345678901],"
+        "\"\xC3\xA4\\n\\u0001\\\"\":{},\"n\":[null,true,false,NaN,-Infinity,[]]}");
 }
 
 static void strings_are_escaped_and_made_valid(void **state)
@@ -346,9 +374,9 @@ static void draw_value(struct buf *out, struct random *random, int depth);
 
 static void draw_string(struct buf *out, struct random *random)
 {
-    static const char *const parts[] = {"a", "loss", " ", "\xC3\xA4", "\xF0\x9F\x98\x80", "\\n",
-                                        "\\\"", "\\\\", "\\u00e9", "\\ud83d\\ude00", "/", "0.5",
-                                        "twelve bytes", "\\u20ac"};
+    static const char *const parts[] = {
+        "a",       "loss",           " ", "\xC3\xA4", "\xF0\x9F\x98\x80", "\\n",    "\\\"", "\\\\",
+        "\\u00e9", "\\ud83d\\ude00", "/", "0.5",      "twelve bytes",     "\\u20ac"};
     size_t n = random_below(random, 5);
 
     buf_putc(out, '"');
@@ -378,10 +406,18 @@ static void draw_value(struct buf *out, struct random *random, int depth)
     static const char *const words[] = {"null", "true", "false"};
 
     switch (random_below(random, depth > 5 ? 4 : 7)) {
-    case 0: buf_puts(out, words[random_below(random, 3)]); break;
-    case 1: draw_string(out, random); break;
-    case 2: buf_printf(out, "%.*g", (int)random_below(random, 18), random_unit(random) * 1e6); break;
-    case 3: buf_printf(out, "%d", (int)random_below(random, 100000) - 50000); break;
+    case 0:
+        buf_puts(out, words[random_below(random, 3)]);
+        break;
+    case 1:
+        draw_string(out, random);
+        break;
+    case 2:
+        buf_printf(out, "%.*g", (int)random_below(random, 18), random_unit(random) * 1e6);
+        break;
+    case 3:
+        buf_printf(out, "%d", (int)random_below(random, 100000) - 50000);
+        break;
     case 4:
         buf_putc(out, '[');
         draw_children(out, random, depth, false);
@@ -397,7 +433,7 @@ static void draw_value(struct buf *out, struct random *random, int depth)
 
 static void assert_same_tree(const struct json *ours, const cJSON *theirs)
 {
-    static const int types[] = {cJSON_NULL, cJSON_False, cJSON_True, cJSON_Number,
+    static const int types[] = {cJSON_NULL,   cJSON_False, cJSON_True,  cJSON_Number,
                                 cJSON_String, cJSON_Array, cJSON_Object};
     const cJSON *their_child = theirs->child;
 
@@ -468,7 +504,8 @@ static void what_is_written_is_read_back_the_same(void **state)
 /* One byte changed or the end cut off: never a crash, and what is accepted can be written. */
 static void damaged_documents_do_no_harm(void **state)
 {
-    static const char bytes[] = "{}[]\",:\\0-eE.\n/u\x80\xFF" "nN";
+    static const char bytes[] = "{}[]\",:\\0-eE.\n/u\x80\xFF"
+                                "nN";
     struct fixture *f = *state;
     struct random random;
     struct buf text, out;
@@ -499,7 +536,6 @@ static void damaged_documents_do_no_harm(void **state)
     buf_free(&out);
 }
 
-
 /* ---- documents against rows: two ways to the same tree ---- */
 
 static int write_row(void *ctx, const struct json_row *row, struct error *err)
@@ -520,7 +556,7 @@ static int write_bad(void *ctx, const struct source_line *line, bool is_last,
 
 static void assert_same_as_a_line(struct fixture *f, struct str text, struct buf *as_line)
 {
-    struct jsonl_handler handler = {write_row, write_bad, as_line, true};
+    struct jsonl_handler handler = {write_row, write_bad, as_line, true, NULL};
     struct source_file *file;
     struct buf as_document;
 
@@ -571,12 +607,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(words_of_python_are_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_of_duplicate_keys_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_duplicates_are_found_without_comparing_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lone_surrogates_and_zeros_are_replaced_and_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(raw_zeros_and_invalid_bytes_are_replaced_and_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_duplicates_are_found_without_comparing_all, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(lone_surrogates_and_zeros_are_replaced_and_counted, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(raw_zeros_and_invalid_bytes_are_replaced_and_counted,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(escapes_are_decoded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_mark_at_the_start_is_skipped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_documents_are_refused_with_their_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_documents_are_refused_with_their_place, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(comments_are_skipped_only_where_allowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nesting_has_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_document_beyond_its_memory_is_refused, set_up, tear_down),
@@ -584,7 +624,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(writing_is_compact_and_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_are_escaped_and_made_valid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_that_json_lacks_are_strings, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(drawn_documents_are_read_as_cjson_reads_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(drawn_documents_are_read_as_cjson_reads_them, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_is_written_is_read_back_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_documents_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(documents_and_lines_agree_also_when_damaged, set_up,

@@ -19,7 +19,7 @@ struct trace {
     int rc;
     bool cut;
     struct error err;
-    int stop_after;             /* rows; 0: never */
+    int stop_after; /* rows; 0: never */
 };
 
 static void trace_field(struct buf *out, const struct json_field *field)
@@ -64,7 +64,7 @@ static int on_member(void *ctx, const struct json *value, struct error *err)
 
 static void run(struct trace *trace, struct str text, const char *array_key, size_t buffer_bytes)
 {
-    struct json_stream handler = {array_key, on_member, on_row, trace};
+    struct json_stream handler = {array_key, on_member, on_row, trace, NULL};
     struct source_file *file;
 
     buf_init(&trace->out, 1 << 20);
@@ -208,6 +208,26 @@ static void nesting_has_a_limit(void **state)
     buf_free(&trace.out);
 }
 
+static void repairs_are_counted_once_however_often_a_value_is_tried(void **state)
+{
+    static const char text[] =
+        "[{\"a\": \"\\ud800\", \"a\": 1}, {\"b\": \"\\u0000\", \"c\": []}, \"\xFF\"]";
+
+    (void)state;
+    for (size_t buffer = 1; buffer < sizeof text; buffer++) {
+        int n_repairs = 100;
+        struct json_stream handler = {.n_repairs = &n_repairs};
+        struct source_file *file;
+        bool cut;
+
+        assert_int_equal(source_open_bytes(&file, "m", text, sizeof text - 1, NULL), OK);
+        source_set_buffer_bytes(file, buffer);
+        assert_int_equal(json_stream(file, &handler, &cut, NULL), OK);
+        assert_int_equal(n_repairs, 104);
+        source_close(file);
+    }
+}
+
 static void missing_handlers_pass_over(void **state)
 {
     struct json_stream handler = {.array_key = "rows"};
@@ -260,8 +280,10 @@ static void many_rows_are_read_exactly(void **state)
         double loss = random_unit(&random);
 
         expected += loss;
-        buf_printf(&text, "%s\n    {\n      \"grad_norm\": %.17g,\n      \"loss\": %.17g,\n"
-                          "      \"step\": %d\n    }", i > 1 ? "," : "", random_unit(&random), loss, i);
+        buf_printf(&text,
+                   "%s\n    {\n      \"grad_norm\": %.17g,\n      \"loss\": %.17g,\n"
+                   "      \"step\": %d\n    }",
+                   i > 1 ? "," : "", random_unit(&random), loss, i);
     }
     buf_puts(&text, "\n  ]\n}\n");
     handler.ctx = &sum;
@@ -294,8 +316,9 @@ static void a_value_larger_than_the_window_is_read(void **state)
 /* One byte changed: the same events and the same end at two sizes of the window. */
 static void damage_is_told_the_same_at_every_window(void **state)
 {
-    static const char sound[] = "{\"b\": 1, \"rows\": [{\"a\": 1.5e3, \"b\": \"x\\n\"}, {\"c\": [1, "
-                                "{\"d\": NaN}]}, -Infinity, {}], \"m\": {\"n\": null}}";
+    static const char sound[] =
+        "{\"b\": 1, \"rows\": [{\"a\": 1.5e3, \"b\": \"x\\n\"}, {\"c\": [1, "
+        "{\"d\": NaN}]}, -Infinity, {}], \"m\": {\"n\": null}}";
     static const char bytes[] = "{}[]\",:\\0-eE.\n /\x80";
     char text[sizeof sound];
 
@@ -332,6 +355,7 @@ int main(void)
         cmocka_unit_test(what_came_before_a_break_is_delivered),
         cmocka_unit_test(the_handler_can_stop),
         cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(repairs_are_counted_once_however_often_a_value_is_tried),
         cmocka_unit_test(missing_handlers_pass_over),
         cmocka_unit_test(many_rows_are_read_exactly),
         cmocka_unit_test(a_value_larger_than_the_window_is_read),

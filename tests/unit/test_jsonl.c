@@ -50,7 +50,7 @@ static void assert_events(struct str text, bool always_tree, const char *expecte
 {
     for (size_t buffer = 1; buffer < text.n + 3; buffer += buffer < 40 ? 1 : 97) {
         struct trace trace = {.rc = OK};
-        struct jsonl_handler handler = {on_row, on_bad, &trace, always_tree};
+        struct jsonl_handler handler = {on_row, on_bad, &trace, always_tree, NULL};
         struct source_file *file;
         struct error err;
 
@@ -86,9 +86,9 @@ static void every_line_is_a_tree_where_asked_for(void **state)
 static void bad_lines_are_told_and_the_rest_is_read(void **state)
 {
     (void)state;
-    assert_events(str_of("{\"a\": 1}\n{\"a\": }\nnot json\n{\"a\": 2} x\n{\"a\": {}} x\n{\"a\": 3}\n"),
-                  false,
-                  "1@0 a=1\n2@9 bad\n3@17 bad\n4@26 bad\n5@37 bad\n6@49 a=3\n");
+    assert_events(
+        str_of("{\"a\": 1}\n{\"a\": }\nnot json\n{\"a\": 2} x\n{\"a\": {}} x\n{\"a\": 3}\n"), false,
+        "1@0 a=1\n2@9 bad\n3@17 bad\n4@26 bad\n5@37 bad\n6@49 a=3\n");
     assert_events(str_of("{\"a\": 1}\n{\"a\": 2"), false, "1@0 a=1\n2@9 bad last\n");
     assert_events(str_of("{\"a\": 1}\n{\"a\": 2}"), false, "1@0 a=1\n2@9 a=2\n");
 }
@@ -96,7 +96,8 @@ static void bad_lines_are_told_and_the_rest_is_read(void **state)
 static void the_sample_that_is_cut_is_read_up_to_there(void **state)
 {
     struct trace trace = {.rc = OK};
-    struct jsonl_handler handler = {on_row, on_bad, &trace, true};
+    int n_repairs = 0;
+    struct jsonl_handler handler = {on_row, on_bad, &trace, true, &n_repairs};
     struct source_file *file;
 
     (void)state;
@@ -105,6 +106,7 @@ static void the_sample_that_is_cut_is_read_up_to_there(void **state)
     assert_int_equal(jsonl_read(file, &handler, NULL), OK);
     assert_string_equal(trace.out.p, "1@0 tree {\"messages\":[{\"role\":\"user\",\"content\":"
                                      "\"hi\"}]}\n3@53 bad last\n");
+    assert_int_equal(n_repairs, 0);
     source_close(file);
     buf_free(&trace.out);
 }
@@ -158,8 +160,11 @@ static void a_printed_dict_is_recognised(void **state)
     struct json_row row;
 
     (void)state;
-    assert_int_equal(flat(arena, "{'loss': '5.072', 'grad_norm': nan, 'ok': True, 'n': None,"
-                                 " 'lr': 4.5e-06, 'name': \"it's\"}", true, &row), 1);
+    assert_int_equal(flat(arena,
+                          "{'loss': '5.072', 'grad_norm': nan, 'ok': True, 'n': None,"
+                          " 'lr': 4.5e-06, 'name': \"it's\"}",
+                          true, &row),
+                     1);
     assert_int_equal(row.n, 6);
     assert_true(row.fields[0].is_quoted && row.fields[0].number == 5.072);
     assert_true(row.fields[1].is_number && isnan(row.fields[1].number));

@@ -82,10 +82,10 @@ static void text_may_go_on_after_it(void **state)
 static void what_is_no_literal_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "",         "  ",        "{",       "{'a'",       "{'a':",   "{'a': 1",  "{'a' 1}", "[1",
-        "[1 2]",    "'abc",      "'ab\n'",  "'\\x4'",     "'\\",     "foo",      "{'a': foo}",
-        "[1, ...]", "1 + ",      "f(",      "f(1",        "f('",     "{'a': 1]", "-",       "[,]",
-        "1__x",     "{**a}",     "lambda",  "{'a': <x>}", "\xFF",
+        "",           "  ",       "{",    "{'a'",   "{'a':",  "{'a': 1",    "{'a' 1}",
+        "[1",         "[1 2]",    "'abc", "'ab\n'", "'\\x4'", "'\\",        "foo",
+        "{'a': foo}", "[1, ...]", "1 + ", "f(",     "f(1",    "f('",        "{'a': 1]",
+        "-",          "[,]",      "1__x", "{**a}",  "lambda", "{'a': <x>}", "\xFF",
     };
     struct arena *arena = *state;
 
@@ -96,7 +96,7 @@ static void what_is_no_literal_is_refused(void **state)
         int rc = python_literal_parse(str_of(bad[i]), arena, &value, &used, &err);
 
         if (strcmp(bad[i], "1 + ") == 0) {
-            assert_int_equal(rc, OK);       /* a number, and text after it */
+            assert_int_equal(rc, OK); /* a number, and text after it */
             assert_int_equal(used, 1);
             continue;
         }
@@ -121,7 +121,8 @@ static void nesting_and_size_have_limits(void **state)
         for (int n = 0; n < 100000; n++)
             buf_puts(&text, open[i]);
         arena_reset(arena);
-        assert_int_equal(python_literal_parse(buf_view(&text), arena, &value, &used, NULL), E_LIMIT);
+        assert_int_equal(python_literal_parse(buf_view(&text), arena, &value, &used, NULL),
+                         E_LIMIT);
     }
     buf_clear(&text);
     buf_puts(&text, "[");
@@ -137,15 +138,16 @@ static void lines_are_counted(void **state)
     const struct json *value;
     size_t used;
 
-    assert_int_equal(python_literal_parse(str_of("{'a': 1,\n\n'b': 2}"), *state, &value, &used,
-                                          NULL), OK);
+    assert_int_equal(
+        python_literal_parse(str_of("{'a': 1,\n\n'b': 2}"), *state, &value, &used, NULL), OK);
     assert_int_equal(json_get(value, "a")->line, 1);
     assert_int_equal(json_get(value, "b")->line, 3);
 }
 
 static void damaged_literals_do_no_harm(void **state)
 {
-    static const char sound[] = "{'a': [1.5e-3, nan, 'x\\n\\u00e4'], \"b\": (None, tensor(1.)), 3: {}}";
+    static const char sound[] =
+        "{'a': [1.5e-3, nan, 'x\\n\\u00e4'], \"b\": (None, tensor(1.)), 3: {}}";
     static const char bytes[] = "{}[]()',:\\\"-e_.\n\xC3";
     struct arena *arena = *state;
 

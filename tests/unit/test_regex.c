@@ -81,7 +81,7 @@ static void a_long_line_is_searched_whole(void **state)
 {
     struct regex *regex = compiled("(?:x|y)+z");
     struct regex_match match;
-    size_t n = 20000;       /* more than the stack of the JIT holds */
+    size_t n = 20000; /* more than the stack of the JIT holds */
     char *text = malloc(n);
 
     (void)state;

@@ -35,7 +35,7 @@ static void known_digests(void **state)
         char hex[65];
 
         sha256_add(hash, cases[i].text, strlen(cases[i].text));
-        sha256_finish(hash, digest, hex);       /* and starts anew */
+        sha256_finish(hash, digest, hex); /* and starts anew */
         assert_string_equal(hex, cases[i].hex);
     }
     sha256_close(hash);

@@ -41,7 +41,8 @@ static void assert_lines(const char *text, size_t n, size_t limit,
         while (source_next_line(file, limit, &line, NULL) == 1) {
             assert_true(i < n_lines);
             if (!str_is(line.text, expected[i].text))
-                fail_msg("buffer %zu: line %zu is '%.*s'", buffer, i, (int)line.text.n, line.text.p);
+                fail_msg("buffer %zu: line %zu is '%.*s'", buffer, i, (int)line.text.n,
+                         line.text.p);
             assert_int_equal(line.byte, expected[i].byte);
             assert_int_equal(line.number, (int64_t)i + 1);
             assert_int_equal(line.whole, expected[i].whole);
@@ -71,7 +72,7 @@ static void long_lines_are_cut_and_passed_over(void **state)
 {
     static const char text[] = "12345\r\n123456\r\n123456789012345\n1234\r\n1234567";
     static const struct expected_line expected[] = {
-        {"12345", 0, true, false}, {"12345", 7, true, true},    {"12345", 15, true, true},
+        {"12345", 0, true, false}, {"12345", 7, true, true},   {"12345", 15, true, true},
         {"1234", 31, true, false}, {"12345", 37, false, true},
     };
 
@@ -203,7 +204,7 @@ static void an_unreadable_file_is_an_error_with_its_path(void **state)
     tempdir_write_text(*state, "secret", "x");
     assert_int_equal(chmod(path, 0), 0);
     if (geteuid() == 0)
-        skip();                 /* root reads everything */
+        skip(); /* root reads everything */
     assert_refused(path, E_IO, "Permission");
 }
 

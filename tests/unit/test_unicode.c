@@ -23,7 +23,7 @@ static void every_code_point_comes_back(void **state)
             continue;
         assert_int_equal(unicode_next(str_from(bytes, n), &back), n);
         assert_int_equal(back, codepoint);
-        if (n > 1) {            /* cut short it is invalid, one byte at a time */
+        if (n > 1) { /* cut short it is invalid, one byte at a time */
             assert_int_equal(unicode_next(str_from(bytes, n - 1), &back), 1);
             assert_int_equal(back, -1);
         }
@@ -33,8 +33,19 @@ static void every_code_point_comes_back(void **state)
 static void wrong_bytes_are_invalid_one_at_a_time(void **state)
 {
     static const char *const bad[] = {
-        "\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xED\xA0\x80",
-        "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC3(",
+        "\x80",
+        "\xBF",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xE0\x80\x80",
+        "\xE0\x9F\xBF",
+        "\xED\xA0\x80",
+        "\xED\xBF\xBF",
+        "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80",
+        "\xFF",
+        "\xC3(",
     };
 
     (void)state;
@@ -46,7 +57,8 @@ static void wrong_bytes_are_invalid_one_at_a_time(void **state)
         assert_false(unicode_is_valid(str_of(bad[i])));
     }
     assert_false(unicode_is_valid(str_of("twelve bytes \xFF")));
-    assert_true(unicode_is_valid(str_of("na\xC3\xAFve \xE4\xB8\xAD \xF0\x9F\x98\x80 and some ascii")));
+    assert_true(
+        unicode_is_valid(str_of("na\xC3\xAFve \xE4\xB8\xAD \xF0\x9F\x98\x80 and some ascii")));
     assert_true(unicode_is_valid(str_of("")));
 }
 
@@ -60,8 +72,9 @@ static void code_points_are_counted_with_invalid_bytes(void **state)
 
 static void what_hides_or_steers_is_hostile(void **state)
 {
-    static const int32_t hostile[] = {0, 7, 0x1B, 0x7F, 0x85, 0x9B, 0xAD, 0x200B, 0x200D, 0x200E,
-                                      0x2028, 0x2029, 0x202E, 0x2066, 0x2069, 0xFEFF, 0xE0041, -1};
+    static const int32_t hostile[] = {0,      7,      0x1B,   0x7F,   0x85,    0x9B,
+                                      0xAD,   0x200B, 0x200D, 0x200E, 0x2028,  0x2029,
+                                      0x202E, 0x2066, 0x2069, 0xFEFF, 0xE0041, -1};
     static const int32_t harmless[] = {' ', '~', 'A', 0xA0, 0xE4, 0x4E2D, 0x1F600, 0xFFFD, 0x301};
 
     (void)state;
@@ -109,7 +122,8 @@ static void invalid_bytes_are_replaced_and_nothing_else(void **state)
 
 static void a_cut_never_splits_a_code_point(void **state)
 {
-    struct str text = str_of("a\xC3\xA4\xE4\xB8\xAD\xF0\x9F\x98\x80" "b");
+    struct str text = str_of("a\xC3\xA4\xE4\xB8\xAD\xF0\x9F\x98\x80"
+                             "b");
     static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
 
     (void)state;
