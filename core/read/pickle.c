@@ -274,8 +274,46 @@ static int push_float(struct machine *m)
     return push(m, value);
 }
 
-/* Two's complement of any length; beyond 64 bits the magnitude is shown in hexadecimal, which no
- * training argument needs exactly. */
+/* Decimal digits of a two's complement number, least significant byte first. */
+static struct str long_digits(struct arena *arena, const unsigned char *p, size_t n, bool negative)
+{
+    size_t n_digits = 0, most = n * 5 / 2 + 3;      /* 256 < 10^2.5 */
+    char *digits = arena_alloc(arena, most + 1);
+    unsigned carry = negative;
+
+    if (!digits)
+        return str_of("");
+    for (size_t i = n; i-- > 0;) {
+        unsigned rest = negative ? (unsigned)(p[i] ^ 0xff) : p[i];
+
+        for (size_t k = 0; k < n_digits; k++) {
+            rest += (unsigned)digits[k] * 256;
+            digits[k] = (char)(rest % 10);
+            rest /= 10;
+        }
+        for (; rest; rest /= 10)
+            digits[n_digits++] = (char)(rest % 10);
+    }
+    for (size_t k = 0; carry && k < n_digits; k++) {    /* -x is ~x + 1 */
+        carry = digits[k] == 9;
+        digits[k] = (char)(carry ? 0 : digits[k] + 1);
+    }
+    if (carry)
+        digits[n_digits++] = 1;
+    if (negative)
+        digits[n_digits++] = '-' - '0';
+    for (size_t k = 0; k < n_digits; k++)
+        digits[k] = (char)(digits[k] + '0');
+    for (size_t k = 0; k < n_digits / 2; k++) {
+        char swap = digits[k];
+
+        digits[k] = digits[n_digits - 1 - k];
+        digits[n_digits - 1 - k] = swap;
+    }
+    return str_from(digits, n_digits);
+}
+
+/* Two's complement of any length. */
 static int push_long(struct machine *m, size_t length_bytes)
 {
     uint64_t n, bits;
@@ -295,15 +333,9 @@ static int push_long(struct machine *m, size_t length_bytes)
         value->number = (double)value->integer;
         return push(m, value);
     }
-    struct buf text;
-    buf_init(&text, 10000);
-    buf_puts(&text, "0x");
-    for (size_t i = (size_t)n; i-- > 0;) {
-        buf_printf(&text, "%02x", p[i]);
+    for (size_t i = (size_t)n; i-- > 0;)
         value->number = value->number * 256 + (i + 1 == n && negative ? p[i] - 256.0 : p[i]);
-    }
-    value->text = arena_str(m->arena, buf_view(&text));
-    buf_free(&text);
+    value->text = long_digits(m->arena, p, (size_t)n, negative);
     return push(m, value);
 }
 

@@ -16,9 +16,11 @@
 
 static int probe(const struct peek *peek)
 {
-    if (peek_name_is(peek, "training_args.bin"))
+    bool is_named = peek_name_starts(peek, "training_args");
+
+    if (is_named && peek_name_ends(peek, ".bin"))
         return 95;
-    if (peek_name_is(peek, "training_args.json"))
+    if (is_named && peek_name_ends(peek, ".json"))
         return peek_first(peek) == '{' ? 95 : 60;
     return 0;
 }
@@ -87,10 +89,13 @@ static int import_value(struct import *import, const char *name, const struct pi
     buf_init(&text, (size_t)1 << 20);
     pickle_text(&text, value);
     import->n_rows++;
+    enum value_type type = type_of(value);
+    if (value->type == PICKLE_CALL && text.n)       /* set([…]), OrderedDict(…) */
+        type = text.p[0] == '[' ? VALUE_LIST : text.p[0] == '{' ? VALUE_OBJECT : type;
     rc = text.failed ? sink_note(import->sink, NOTE_INFO, NONE, NONE, err,
                                  "%s: a value of more than 1 MiB was not kept", name)
                      : import_setting(import, SIDE_TRAIN, name, text.p ? text.p : "",
-                                      type_of(value), NONE, err);
+                                      type, NONE, err);
     buf_free(&text);
     return rc;
 }
