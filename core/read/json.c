@@ -8,7 +8,7 @@
 #include "core/read/json.h"
 
 #include <cJSON.h>
-#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +178,24 @@ static int make_frame(struct document *document)
     }
 }
 
-/* ---- after it: the nodes hung as in cJSON's tree ---- */
+/* ---- cJSON, and after it: the nodes hung as in its tree ---- */
+
+/* cJSON gives NULL for a wrong text and for want of memory alike; its allocator tells which. */
+static _Thread_local bool has_no_memory;
+static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
+
+static void *allocate(size_t n)
+{
+    void *out = malloc(n);
+
+    has_no_memory = has_no_memory || !out;
+    return out;
+}
+
+static void set_hooks(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){allocate, free});
+}
 
 static struct json *next_node(struct document *document)
 {
@@ -231,8 +248,18 @@ static int parse_frame(struct document *document, struct json **out)
 {
     size_t n = (size_t)(document->cursor.end - document->cursor.begin);
     const char *stop = document->frame;
+
+    pthread_once(&hooks_once, set_hooks);
+    has_no_memory = false;
+
     cJSON *theirs = cJSON_ParseWithLengthOpts(document->frame, n + 1, &stop, true);
-    int rc = theirs ? hang(document, theirs, out) : out_of_place(document, stop);
+
+    if (!theirs && has_no_memory)
+        return error_set(document->cursor.err, E_NOMEM, "no memory for a document of %zu bytes", n);
+    if (!theirs)
+        return out_of_place(document, stop);
+
+    int rc = hang(document, theirs, out);
 
     cJSON_Delete(theirs);
     return rc;
