@@ -8,8 +8,8 @@
 #include "views/curves_parts.h"
 #include "views/registry.h"
 
-#define DENSE          40               /* points a cell from which a chosen step is zoomed to */
-#define ZOOMED_POINTS  10               /* points a cell then */
+#define DENSE          80               /* points a cell from which a chosen step is zoomed to */
+#define ZOOMED_POINTS  20               /* points a cell then */
 #define USUAL_COLUMNS  50               /* before the first drawing */
 #define PAGE_POINTS    20
 

@@ -10,7 +10,7 @@
 
 #define MAX_EVALS        3              /* eval series drawn beside the loss */
 #define COMPARABLE_SPAN  2.0            /* evals may stretch the loss's range by this factor */
-#define FAR_END          4              /* a plan beyond so many times the data is cut … */
+#define FAR_END          3              /* a plan beyond so many times the data is cut … */
 #define SHOWN_OF_PLAN    1.35           /* … to this, so that the data are not a sliver */
 
 /* ---- x ---- */

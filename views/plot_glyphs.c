@@ -63,7 +63,7 @@ void raster_line(const struct raster *raster, struct layer *layer, int x0, int y
     int dx = abs(x1 - x0), dy = -abs(y1 - y0);
     int step_x = x0 < x1 ? 1 : -1, step_y = y0 < y1 ? 1 : -1;
 
-    for (int x = x0 < 0 ? 0 : x0; x <= x1 && x < raster->width; x++)
+    for (int x = x0 < 0 ? 0 : x0; y0 != y1 && x <= x1 && x < raster->width; x++)
         layer->slope[x] = (int8_t)((y1 > y0) - (y1 < y0));
     for (int off = dx + dy; x0 != x1 || y0 != y1;) {
         if (!is_thinned(raster, layer, x0, y0))
