@@ -68,8 +68,10 @@ static bool moved_up(struct check_ctx *ctx, const char *name)
 /* Answers that grow while the reward rises and the ended ones stay as long as they were. */
 static bool is_late_growth(struct check_ctx *ctx, const struct ratios *ratios)
 {
+    static const char ENDED[] = "completions/mean_terminated_length";
+
     return ratios->n >= 8 && stat_median(ratios->value, ratios->n / 2) < AMBER &&
-           moved_up(ctx, "reward") && !moved_up(ctx, "completions/mean_terminated_length");
+           moved_up(ctx, "reward") && facts_curve(ctx->facts, ENDED) && !moved_up(ctx, ENDED);
 }
 
 static size_t first_above(const struct ratios *ratios, double bound)

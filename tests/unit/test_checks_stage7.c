@@ -1,0 +1,383 @@
+/* Stage 7: overfitting, the kept checkpoint, usual ranges. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/checks/registry.h"
+#include "tests/harness/fake_run.h"
+
+#define N(array) (sizeof(array) / sizeof *(array))
+
+static struct check_result result;
+
+static void expect(struct fake_run *run, const struct check *check, enum verdict verdict)
+{
+    fake_check(run, check, &result);
+    if (result.verdict != verdict)
+        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(result.verdict),
+                 result.finding ? result.finding : "", verdict_name(verdict));
+}
+
+static bool informs(const char *part)
+{
+    for (size_t i = 0; i < result.n_information; i++)
+        if (strstr(result.information[i], part))
+            return true;
+    return false;
+}
+
+/* Evaluations every 100 steps, and a training loss that falls to the end. */
+static struct fake_run *run_with_evals(const double *e, size_t n)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    int64_t step[64];
+
+    for (size_t i = 0; i < n; i++)
+        step[i] = 100 * (int64_t)(i + 1);
+    fake_curve_at(run, "eval_loss", step, e, n);
+    fake_line(run, "loss", 2.0, 0.4, 100 * n);
+    return run;
+}
+
+static const double SECOND_EPOCH[] = {1.55, 1.43, 1.39, 1.46, 1.51, 1.55, 1.78, 1.86, 1.91};
+static const double MILD[] = {1.4668, 1.48, 1.5020};
+static const double WOBBLE[] = {1.52, 1.41, 1.36, 1.345, 1.351, 1.338, 1.334, 1.336};
+
+/* ---- overfit ---- */
+
+static void a_clear_rise_after_the_best_fails(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    expect(run, &check_overfit, VERDICT_FAIL);
+    assert_int_equal(result.from_step, 300);
+    assert_non_null(strstr(result.fixes[0], "300"));
+    fake_run_free(run);
+}
+
+static void a_mild_rise_warns(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(MILD, N(MILD));
+    expect(run, &check_overfit, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+static void wobble_is_level(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(WOBBLE, N(WOBBLE));
+    expect(run, &check_overfit, VERDICT_PASS);
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_small_evaluation_set_only_warns(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_dataset(run, "eval", "messages", 40);
+    expect(run, &check_overfit, VERDICT_WARN);
+    assert_true(informs("small eval set"));
+    fake_run_free(run);
+}
+
+static void a_rise_with_a_rising_training_loss_is_no_overfitting(void **state)
+{
+    const int64_t step[] = {100, 200, 300, 400};
+    const double e[] = {1.2, 1.0, 1.5, 2.0};
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_curve_at(run, "eval_loss", step, e, 4);
+    fake_line(run, "loss", 1.0, 3.0, 400);
+    expect(run, &check_overfit, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void the_worst_of_several_evaluation_sets_is_reported(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(WOBBLE, N(WOBBLE));
+    int64_t step[9];
+    for (size_t i = 0; i < 9; i++)
+        step[i] = 80 * (int64_t)(i + 1);
+    fake_curve_at(run, "eval_g0_loss", step, SECOND_EPOCH, 9);
+    expect(run, &check_overfit, VERDICT_FAIL);
+    assert_non_null(strstr(result.finding, "eval_g0_loss"));
+    fake_run_free(run);
+}
+
+static void the_reloaded_best_model_is_no_point_of_the_curve(void **state)
+{
+    const double e[] = {1.4668, 1.60, 1.75, 1.4668};
+    (void)state;
+    struct fake_run *run = run_with_evals(e, 4);
+    expect(run, &check_overfit, VERDICT_FAIL);
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void without_evaluation_it_is_not_known(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_line(run, "loss", 2.0, 1.0, 100);
+    fake_decided(run)->planned_epochs = 10;
+    expect(run, &check_overfit, VERDICT_UNKNOWN);
+    assert_true(informs("10 epochs"));
+    expect(run, &check_last_not_best, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void two_evaluations_are_not_enough_to_pass(void **state)
+{
+    const double e[] = {1.5, 1.4};
+    (void)state;
+    struct fake_run *run = run_with_evals(e, 2);
+    expect(run, &check_overfit, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void reinforcement_runs_and_ten_row_tests_are_not_asked(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_decided(run)->run.kind = KIND_GRPO;
+    expect(run, &check_overfit, VERDICT_NOT_APPLICABLE);
+    expect(run, &check_last_not_best, VERDICT_NOT_APPLICABLE);
+    fake_run_free(run);
+    run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_decided(run)->run.marks = MARK_TEN_ROW_TEST;
+    expect(run, &check_overfit, VERDICT_NOT_APPLICABLE);
+    expect(run, &check_last_not_best, VERDICT_NOT_APPLICABLE);
+    expect(run, &check_hyperparams_range, VERDICT_NOT_APPLICABLE);
+    fake_run_free(run);
+}
+
+/* ---- last-not-best ---- */
+
+static void the_last_checkpoint_far_above_the_best_fails(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    expect(run, &check_last_not_best, VERDICT_FAIL);
+    assert_string_equal(result.branch, "");
+    assert_non_null(strstr(result.fixes[0], "checkpoint-300"));
+    fake_run_free(run);
+}
+
+static void a_best_checkpoint_that_was_overwritten_is_gone(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(MILD, N(MILD));
+    fake_artefact(run, "checkpoint", "/fake/run/checkpoint-200", 200);
+    fake_artefact(run, "checkpoint", "/fake/run/checkpoint-300", 300);
+    expect(run, &check_last_not_best, VERDICT_FAIL);
+    assert_string_equal(result.branch, "gone");
+    fake_run_free(run);
+}
+
+static void one_imported_folder_says_nothing_about_the_others(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(MILD, N(MILD));
+    fake_artefact(run, "checkpoint", "/fake/run/checkpoint-300", 300);
+    expect(run, &check_last_not_best, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+static void a_save_limit_tells_that_the_best_was_deleted(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(MILD, N(MILD));
+    fake_artefact(run, "checkpoint", "/fake/run/checkpoint-300", 300);
+    fake_setting(run, "save_total_limit", "1");
+    fake_setting(run, "save_steps", "100");
+    expect(run, &check_last_not_best, VERDICT_FAIL);
+    assert_string_equal(result.branch, "gone");
+    fake_run_free(run);
+}
+
+static void the_best_model_loaded_at_the_end_passes(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_setting(run, "load_best_model_at_end", "true");
+    fake_decided(run)->has_end_marker = true;
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_deployed_step_beside_the_best_is_named(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_setting_on(run, SIDE_SERVE, "step", "700");
+    expect(run, &check_last_not_best, VERDICT_FAIL);
+    assert_string_equal(result.branch, "deployed");
+    fake_run_free(run);
+}
+
+static void the_deployed_best_passes(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_setting_on(run, SIDE_SERVE, "step", "300");
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_task_metric_on_purpose_passes(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    fake_setting(run, "metric_for_best_model", "rouge1");
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void early_stopping_that_found_no_metric_warns(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_evals(WOBBLE, N(WOBBLE));
+    fake_event(run, "last-not-best", "early-stopping-no-metric", 100,
+               "early stopping required metric_for_best_model, but did not find eval_f1");
+    expect(run, &check_last_not_best, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+/* ---- hyperparams-range ---- */
+
+static struct fake_run *run_with_settings(enum run_kind kind, const char *rate, const char *epochs)
+{
+    struct fake_run *run = fake_run_new(kind);
+    fake_setting(run, "learning_rate", rate);
+    fake_setting(run, "num_train_epochs", epochs);
+    fake_setting(run, "finetuning_type", "lora");
+    fake_setting(run, "lora_r", "16");
+    fake_setting(run, "lora_alpha", "32");
+    return run;
+}
+
+static void usual_values_pass(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.0002", "3");
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_rate_above_its_range_warns_and_one_below_is_a_note(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.003", "3");
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "rate");
+    assert_int_equal(result.confidence, CONFIDENCE_POSSIBLE);
+    fake_run_free(run);
+    run = run_with_settings(KIND_SFT, "1e-5", "3");
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    assert_true(informs("learning rate"));
+    fake_run_free(run);
+}
+
+static void only_the_first_knob_is_proposed_and_the_others_are_listed(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.003", "10");
+    fake_dataset(run, "train", "messages", 5000);
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "epochs");
+    assert_int_equal(result.n_fixes, 1);
+    assert_true(informs("learning rate"));
+    fake_run_free(run);
+}
+
+static void many_epochs_over_few_rows_are_a_note(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.0002", "10");
+    fake_dataset(run, "train", "messages", 200);
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void preference_epochs_and_rates_have_their_own_range(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_DPO, "5e-6", "1");
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    fake_run_free(run);
+    run = run_with_settings(KIND_DPO, "0.0002", "1");
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "rate");
+    fake_run_free(run);
+    run = run_with_settings(KIND_DPO, "5e-6", "4");
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "epochs");
+    fake_run_free(run);
+}
+
+static void a_tiny_rank_and_a_steep_alpha_warn(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_setting(run, "learning_rate", "0.0001");
+    fake_setting(run, "num_train_epochs", "2");
+    fake_setting(run, "finetuning_type", "lora");
+    fake_setting(run, "lora_r", "2");
+    fake_setting(run, "lora_alpha", "32");
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "rank");
+    assert_true(informs("lora_alpha"));
+    fake_run_free(run);
+}
+
+static void without_arguments_nothing_is_in_range(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_line(run, "loss", 2.0, 1.0, 50);
+    expect(run, &check_hyperparams_range, VERDICT_UNKNOWN);
+    assert_true(result.n_missing >= 2);
+    fake_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clear_rise_after_the_best_fails),
+        cmocka_unit_test(a_mild_rise_warns),
+        cmocka_unit_test(wobble_is_level),
+        cmocka_unit_test(a_small_evaluation_set_only_warns),
+        cmocka_unit_test(a_rise_with_a_rising_training_loss_is_no_overfitting),
+        cmocka_unit_test(the_worst_of_several_evaluation_sets_is_reported),
+        cmocka_unit_test(the_reloaded_best_model_is_no_point_of_the_curve),
+        cmocka_unit_test(without_evaluation_it_is_not_known),
+        cmocka_unit_test(two_evaluations_are_not_enough_to_pass),
+        cmocka_unit_test(reinforcement_runs_and_ten_row_tests_are_not_asked),
+        cmocka_unit_test(the_last_checkpoint_far_above_the_best_fails),
+        cmocka_unit_test(a_best_checkpoint_that_was_overwritten_is_gone),
+        cmocka_unit_test(one_imported_folder_says_nothing_about_the_others),
+        cmocka_unit_test(a_save_limit_tells_that_the_best_was_deleted),
+        cmocka_unit_test(the_best_model_loaded_at_the_end_passes),
+        cmocka_unit_test(a_deployed_step_beside_the_best_is_named),
+        cmocka_unit_test(the_deployed_best_passes),
+        cmocka_unit_test(a_task_metric_on_purpose_passes),
+        cmocka_unit_test(early_stopping_that_found_no_metric_warns),
+        cmocka_unit_test(usual_values_pass),
+        cmocka_unit_test(a_rate_above_its_range_warns_and_one_below_is_a_note),
+        cmocka_unit_test(only_the_first_knob_is_proposed_and_the_others_are_listed),
+        cmocka_unit_test(many_epochs_over_few_rows_are_a_note),
+        cmocka_unit_test(preference_epochs_and_rates_have_their_own_range),
+        cmocka_unit_test(a_tiny_rank_and_a_steep_alpha_warn),
+        cmocka_unit_test(without_arguments_nothing_is_in_range),
+    };
+    return cmocka_run_group_tests_name("checks_stage7", tests, NULL, NULL);
+}
