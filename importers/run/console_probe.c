@@ -54,7 +54,7 @@ static bool ends_as(struct str name, const char *const *list, size_t n)
 static bool is_log_name(struct str name)
 {
     static const char *const words[] = {"nohup", "stdout", "stderr", "console", "notebook_output",
-                                        "output.txt", "dmesg", "slurm-", "log.txt", "train.txt"};
+                                        "output.txt", "dmesg", "slurm-", "log.txt"};
     if (ends_as(name, endings, sizeof endings / sizeof endings[0])) {
         return true;
     }

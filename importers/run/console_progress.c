@@ -356,8 +356,8 @@ int console_progress_row(struct console_progress *progress, const struct console
 {
     struct console_waiting *waiting = &progress->waiting, kind = {0};
     classify(&kind, row);
-    if (waiting->is_busy && waiting->is_training && kind.is_training && !progress->bar_since_row) {
-        waiting->is_crowded = true;
+    if (waiting->is_busy && kind.is_training && !progress->bar_since_row) {
+        waiting->is_crowded = true;     /* the bar is not drawn anew: output was buffered */
     }
     int rc = console_progress_settle(progress, err);
     if (rc != OK) {
