@@ -361,6 +361,20 @@ static void choose_series(struct view *view, int by)
         state->cursor = picture_point_at(&state->picture, view->desk->step);
 }
 
+/* A long run is not read again for it, unless the arena has no room beside the old line. */
+static void next_smoothing(struct view *view)
+{
+    struct curves_state *state = view->state;
+    struct picture *picture = &state->picture;
+
+    state->smoothing = (state->smoothing + 1) % 4;
+    if (!picture->is_smoothable)
+        return;
+    picture->series[0].smoothing = curves_weights[state->smoothing];
+    if (plot_smooth_again(&picture->prepared[0], &picture->series[0], view->arena, NULL) != OK)
+        remake(view);
+}
+
 static void next_x(struct view *view)
 {
     struct curves_state *state = view->state;
@@ -458,8 +472,7 @@ static bool act(struct view *view, int action)
         state->log_y = !state->log_y;
         return true;
     case ACT_SMOOTH:
-        state->smoothing = (state->smoothing + 1) % 4;
-        remake(view);
+        next_smoothing(view);
         return true;
     case ACT_CLIP:
         state->keeps_spikes = !state->keeps_spikes;

@@ -160,9 +160,11 @@ static int add_series(struct picture *picture, struct plot_series series, struct
     size_t at = picture->n_series;
     picture->series[at] = series;
     int rc = plot_prepare(&picture->prepared[at], &picture->series[at], arena, err);
-    if (rc == OK)
-        picture->n_series++;
-    return rc;
+    if (rc != OK)
+        return rc;
+    picture->series[at].prepared = &picture->prepared[at];
+    picture->n_series++;
+    return OK;
 }
 
 static int add_metric(struct picture *picture, double smoothing, struct arena *arena,

@@ -26,7 +26,8 @@ struct picture {
     const char *other_scale;            /* "eval_loss": logged, but on a scale of its own; NULL */
 };
 
-/* E_NOTFOUND when the metric was not logged. Lives in the arena, and as long as the facts. */
+/* E_NOTFOUND when the metric was not logged. Lives in the arena, and as long as the facts; it
+ * points into itself, so it is never copied. */
 MUST_CHECK int picture_make(struct picture *out, const struct run_facts *facts, const char *name,
                             enum picture_x x, double smoothing, struct arena *arena,
                             struct error *err);

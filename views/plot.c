@@ -87,6 +87,17 @@ int plot_prepare(struct plot_prepared *out, const struct plot_series *series,
     return OK;
 }
 
+int plot_smooth_again(struct plot_prepared *prepared, const struct plot_series *series,
+                      struct arena *arena, struct error *err)
+{
+    struct plot_prepared made = *prepared;
+
+    if (!smooth(&made, series, arena))
+        return error_set(err, E_NOMEM, "smoothing a curve of %zu points", series->n);
+    *prepared = made;
+    return OK;
+}
+
 /* ---- One drawing ---- */
 
 struct drawing {

@@ -38,6 +38,10 @@ struct plot_series {
 /* Borrows the arrays of the series. E_NOMEM. */
 MUST_CHECK int plot_prepare(struct plot_prepared *out, const struct plot_series *series,
                             struct arena *arena, struct error *err);
+/* After a change of series->smoothing alone: only the smooth line is made anew. E_NOMEM: nothing
+ * changed. */
+MUST_CHECK int plot_smooth_again(struct plot_prepared *prepared, const struct plot_series *series,
+                                 struct arena *arena, struct error *err);
 
 enum plot_mark_kind { PLOT_MARK_CHECKPOINT, PLOT_MARK_RESUME, PLOT_MARK_END, PLOT_MARK_EVAL };
 

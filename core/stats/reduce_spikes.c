@@ -42,12 +42,21 @@ static size_t neighbours(const double *y, size_t first, size_t end, size_t i, do
     return n;
 }
 
+/* Most neighbours reach y / LEAST_RATIO, so their median does too: found without sorting. */
+static bool is_ordinary(const double *near, size_t n, double y)
+{
+    size_t n_near = 0;
+    for (size_t i = 0; i < n; i++)
+        n_near += near[i] * LEAST_RATIO >= y;
+    return y > 0 && n_near > n / 2;
+}
+
 static bool stands_out(const double *y, size_t first, size_t end, size_t i)
 {
     double near[2 * REACH], off[2 * REACH];
     size_t n = neighbours(y, first, end, i, near);
 
-    if (n < FEWEST)
+    if (n < FEWEST || is_ordinary(near, n, y[i]))
         return false;
     sort(near, n);
     double median = near[n / 2];
