@@ -178,6 +178,7 @@ void memory_facts_read(const struct run_facts *facts, struct memory_facts *out)
 
     *out = (struct memory_facts){.dialect = facts_dialect(facts)};
     out->ladder.capacity = facts_gpu_bytes(facts, NULL);
+    out->ladder.is_adapter = facts_is_adapter_run(facts, NULL) == 1;
     read_shape(facts, &out->shape);
     read_precision(facts, s);
     read_lengths(facts, out);

@@ -255,6 +255,11 @@ static bool was_eval(const struct reading *r, struct oom_event *oom)
     if (!is_marked && !oom->eval_frame)
         return false;
     oom->reason = oom->eval_frame ? OOM_BECAUSE_FRAME : OOM_BECAUSE_MARKER;
+    /* The bar of an evaluation counts its own batches. */
+    if (is_marked && oom->marker->step != NONE)
+        oom->step = oom->marker->step;
+    else if (is_kind(oom->marker, "eval-marker") && r->facts->last_step != NONE)
+        oom->step = r->facts->last_step;
     return true;
 }
 

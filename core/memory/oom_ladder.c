@@ -113,16 +113,19 @@ static bool chunked_loss(struct plan *plan, const struct ladder_facts *facts, ch
     return true;
 }
 
-static bool is_adapter(const struct plan *plan)
+static bool is_adapter(const struct plan *plan, const struct ladder_facts *facts)
 {
-    return plan->shape.n_trainable > 0.0 && plan->shape.n_parameters > 0.0 &&
-           plan->shape.n_trainable < 0.5 * plan->shape.n_parameters;
+    if (facts->is_adapter || plan->shape.n_trainable <= 0.0)
+        return facts->is_adapter;
+    if (plan->shape.n_parameters > 0.0)
+        return plan->shape.n_trainable < 0.5 * plan->shape.n_parameters;
+    /* What is trained takes 18 bytes each at most: the memory is filled by something frozen. */
+    return 18.0 * plan->shape.n_trainable < 0.05 * facts->measured;
 }
 
 static bool train_adapter(struct plan *plan, const struct ladder_facts *facts, char text[160])
 {
-    (void)facts;
-    if (is_adapter(plan))
+    if (is_adapter(plan, facts))
         return false;
     plan->shape.n_trainable = memory_count_lora(&plan->shape, 16.0);
     plan->settings.gradient_bytes = 4.0;

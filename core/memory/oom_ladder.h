@@ -25,6 +25,7 @@ struct ladder_facts {
     double capacity;            /* bytes of the GPU; 0: not known */
     double measured;            /* allocated + asked of the OOM text; 0: none */
     double p99, cut_share;      /* 99th percentile of row lengths (0: unknown), rows above it */
+    bool is_adapter;            /* LoRA or the like is known to be on; false: not known */
 };
 
 struct ladder {

@@ -64,6 +64,14 @@ static void show_lengths(struct check_ctx *ctx, const struct oom_event *oom)
     show_chance(ctx);
 }
 
+static bool groups_by_length(const struct run_facts *facts)
+{
+    const char *strategy = facts_text(facts, "train_sampling_strategy");
+
+    return facts_bool(facts, "group_by_length") == 1 ||
+           (strategy && strcmp(strategy, "group_by_length") == 0);
+}
+
 static void advise(struct check_ctx *ctx, const struct oom_event *oom)
 {
     struct memory_facts memory;
@@ -85,21 +93,14 @@ static void advise(struct check_ctx *ctx, const struct oom_event *oom)
         check_fix(ctx, "drop or split the rows above %.0f tokens (the 99th percentile)", oom->p99);
     else
         check_fix(ctx, "drop or split the few rows above the 99th percentile");
-    check_fix(ctx, memory.dialect == DIALECT_TRANSFORMERS
-                       ? "train_sampling_strategy=\"group_by_length\" (older: "
-                         "group_by_length=True), so that the longest batch comes first"
-                       : "group_by_length: true, so that the longest batch comes first");
+    if (!groups_by_length(ctx->facts))
+        check_fix(ctx, memory.dialect == DIALECT_TRANSFORMERS
+                           ? "train_sampling_strategy=\"group_by_length\" (older: "
+                             "group_by_length=True), so that the longest batch comes first"
+                           : "group_by_length: true, so that the longest batch comes first");
     check_fix(ctx, "micro batch down, accumulation up by the same factor");
     check_fix(ctx, "chunked or fused cross-entropy (liger, cut_cross_entropy)");
     check_fix(ctx, "run the longest batch first to prove it");
-}
-
-static bool groups_by_length(const struct run_facts *facts)
-{
-    const char *strategy = facts_text(facts, "train_sampling_strategy");
-
-    return facts_bool(facts, "group_by_length") == 1 ||
-           (strategy && strcmp(strategy, "group_by_length") == 0);
 }
 
 static int judge_quiet_run(struct check_ctx *ctx, const struct oom_events *events)
