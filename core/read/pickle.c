@@ -36,7 +36,7 @@ static const char *const KNOWN_MODULES[] = {
     "pathlib",      "datetime", "numpy",     "_codecs",    "functools",  "enum",      "optimum",
     "datasets",     "sentence_transformers", "setfit",     "lightning",  "pytorch_lightning",
     "__main__",     "copy_reg", "copyreg",   "typing",     "dataclasses", "uuid",     "decimal",
-    "omegaconf",    "argparse", "types",
+    "omegaconf",    "argparse", "types",    "simpletransformers",
 };
 /* Of Python itself only what builds containers; `eval`, `exec`, `open` … are foreign. */
 static const char *const KNOWN_BUILTINS[] = {

@@ -159,6 +159,19 @@ static const struct json *template_of(const struct json *value)
     return chosen;
 }
 
+/* chat_template.jinja in the same folder wins over the key here, so the key is not told then. */
+static bool has_template_beside(const struct import *import)
+{
+    char path[4096];
+    struct source_stat stat;
+    struct error ignored;
+    const char *slash = strrchr(import->path, '/');
+    int n = snprintf(path, sizeof path, "%.*schat_template.jinja",
+                     (int)(slash ? slash + 1 - import->path : 0), import->path);
+
+    return n > 0 && (size_t)n < sizeof path && source_stat_path(path, &stat, &ignored) == OK;
+}
+
 static int run_config(struct import *import, bool is_config, struct error *err)
 {
     const struct json *tree, *template;
@@ -179,7 +192,7 @@ static int run_config(struct import *import, bool is_config, struct error *err)
         rc = put_decoder(&tokens, json_get(tree, "added_tokens_decoder"), err);
     if (rc == OK && tokens.max_id != NONE)
         rc = put_int(import, "max_token_id", tokens.max_id, NONE, err);
-    if (rc != OK || !is_config)
+    if (rc != OK || !is_config || has_template_beside(import))
         return rc;
     template = template_of(json_get(tree, "chat_template"));
     return json_is(template, JSON_STRING)

@@ -26,7 +26,9 @@ static int probe(const struct peek *peek)
     bool has_models = peek_has_key(peek, "base") && (peek_has_key(peek, "finetuned") ||
                                                      peek_has_key(peek, "adapter") ||
                                                      peek_has_key(peek, "merged"));
-    if (is_named && (has_output || has_models))
+    bool has_facts = peek_has_key(peek, "exact") || peek_has_key(peek, "finish_reason") ||
+                     peek_has_key(peek, "output_tokens");
+    if (is_named && (has_output || has_models || has_facts))
         return 95;
     if (has_models)
         return 85;
@@ -67,7 +69,7 @@ static const char *copy_text(const struct json *value, char *out, size_t n)
     return out;
 }
 
-/* By `exact` where the row states it, else by comparing; -1 when neither is possible. `exact` is
+/* output may be NULL. By `exact` where the row states it, else by comparing; -1 when neither is possible. `exact` is
  * about the tuned model, never about the base beside it. */
 static int exactness(const struct json *row, const struct json *output, bool is_base)
 {
@@ -78,7 +80,7 @@ static int exactness(const struct json *row, const struct json *output, bool is_
         return exact->type == JSON_TRUE;
     if (!expected)
         expected = text_at(row, "target");
-    return expected ? str_eq(str_trim(output->text), str_trim(expected->text)) : -1;
+    return expected && output ? str_eq(str_trim(output->text), str_trim(expected->text)) : -1;
 }
 
 static int put_output(struct reading *reading, const struct json *row, const struct json *output,
@@ -115,6 +117,13 @@ static void compare(struct reading *reading, const struct json *row, int64_t lin
     reading->n_identical += str_eq(base->text, tuned->text);
 }
 
+/* A row may state how an output came out without the output itself. */
+static bool has_facts(const struct json *row)
+{
+    return json_get(row, "exact") || json_get(row, "finish_reason") ||
+           json_get(row, "output_tokens");
+}
+
 static int on_row(void *ctx, const struct json_row *line, struct error *err)
 {
     struct reading *reading = ctx;
@@ -127,7 +136,10 @@ static int on_row(void *ctx, const struct json_row *line, struct error *err)
                          "a row that is no JSON object");
     if (reading->import->n_rows++ % 256 == 0 && import_is_cancelled(reading->import))
         return error_set(err, E_CANCELLED, "cancelled");
-    if (text_at(row, "output")) {
+    bool has_models = false;
+    for (size_t i = 0; i < N_MODELS; i++)
+        has_models |= text_at(row, MODELS[i]) != NULL;
+    if (text_at(row, "output") || (!has_models && has_facts(row))) {
         const char *model = copy_text(text_at(row, "model"), name, sizeof name);
 
         rc = put_output(reading, row, text_at(row, "output"), model ? model : "", err);
