@@ -2,6 +2,7 @@
  * really inflated; nothing is written to disk and names are never used as paths. */
 #include "core/read/zip.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
@@ -17,7 +18,9 @@ static int status_of(int zip_code)
 {
     if (zip_code == ZIP_ER_MEMORY)
         return E_NOMEM;
-    return zip_code == ZIP_ER_OPEN || zip_code == ZIP_ER_READ ? E_IO : E_PARSE;
+    bool is_io = zip_code == ZIP_ER_OPEN || zip_code == ZIP_ER_READ || zip_code == ZIP_ER_NOENT;
+
+    return is_io ? E_IO : E_PARSE;
 }
 
 int zip_reader_open(struct zip_file_reader **out, const char *path, struct error *err)
