@@ -7,11 +7,13 @@
 #include "core/read/csv.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
+#include "importers/dataset/row_facts.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 #include "importers/split_name.h"
 
 #define MAX_COLUMNS 64
+#define MAX_ROW_FIELDS MAX_COLUMNS
 #define COLUMN_BYTES 64
 #define MAX_BAD_NOTES 20
 
@@ -189,6 +191,45 @@ static int after_row(struct reading *reading, int64_t byte, struct error *err)
     return OK;
 }
 
+static int put_facts(struct reading *reading, struct sample *facts, int64_t byte,
+                     struct error *err)
+{
+    facts->at = byte;
+    facts->length = NONE;
+    return sink_sample(reading->import->sink, reading->id, facts, err);
+}
+
+static int put_row_facts(struct reading *reading, const struct json_row *row, struct error *err)
+{
+    struct str names[MAX_ROW_FIELDS], texts[MAX_ROW_FIELDS];
+    size_t n = row->n < MAX_ROW_FIELDS ? row->n : MAX_ROW_FIELDS;
+    struct sample facts;
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_null = !row->fields[i].is_quoted && str_is(row->fields[i].text, "null");
+        names[i] = row->fields[i].key;
+        texts[i] = is_null ? str_of(NULL) : row->fields[i].text;
+    }
+    if (row->tree)
+        row_facts_of_tree(row->tree, &facts);
+    else
+        row_facts_of_texts(names, texts, n, &facts);
+    return put_facts(reading, &facts, row->byte, err);
+}
+
+static int put_cell_facts(struct reading *reading, const struct csv_row *row, struct error *err)
+{
+    struct str names[MAX_ROW_FIELDS];
+    size_t n = row->n < reading->n_columns ? row->n : reading->n_columns;
+    struct sample facts;
+
+    n = n < MAX_ROW_FIELDS ? n : MAX_ROW_FIELDS;
+    for (size_t i = 0; i < n; i++)
+        names[i] = str_of(reading->columns[i].name);
+    row_facts_of_texts(names, row->cells, n, &facts);
+    return put_facts(reading, &facts, NONE, err);
+}
+
 static bool is_full(struct reading *reading)
 {
     if (reading->import->max_rows && reading->n_rows >= reading->import->max_rows)
@@ -217,7 +258,8 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
             see_member(reading, member);
     for (size_t i = 0; i < row->n; i++)
         see_field(reading, &row->fields[i]);
-    return after_row(reading, row->byte, err);
+    int rc = put_row_facts(reading, row, err);
+    return rc == OK ? after_row(reading, row->byte, err) : rc;
 }
 
 static int on_bad(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
@@ -250,7 +292,8 @@ static int on_cells(void *ctx, const struct csv_row *row, struct error *err)
         return OK;
     if (row->n > reading->n_columns && reading->n_columns < MAX_COLUMNS)
         return bad_row(reading, row->line, NONE, "a row of more cells than the header has", err);
-    return after_row(reading, NONE, err);
+    int rc = put_cell_facts(reading, row, err);
+    return rc == OK ? after_row(reading, NONE, err) : rc;
 }
 
 /* ---- Form ---- */

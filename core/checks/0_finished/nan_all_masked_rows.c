@@ -100,6 +100,9 @@ static int64_t count_degenerate(const struct run_facts *facts)
 
     for (size_t i = 0; i < facts->n_datasets; i++) {
         size_t n = 0;
+        const char *form = facts->datasets[i].form;
+        if (form && (strcmp(form, "tokens") == 0 || strcmp(form, "lengths") == 0))
+            continue;
         const struct sample *samples = facts_samples(facts, &facts->datasets[i], &n);
         for (size_t k = 0; k < n; k++)
             count += (samples[k].flags & SAMPLE_EMPTY_ANSWER) != 0;

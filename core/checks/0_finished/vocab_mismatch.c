@@ -106,19 +106,18 @@ struct largest {
     const struct setting *setting;
 };
 
-/* The id is the value ("max_token_id", added_tokens.<text>) or the key (added_tokens_decoder.<id>). */
+/* The largest id of a file, or one added token: the id is the end of its name. */
 static double id_of(const struct setting *setting)
 {
-    static const char DECODER[] = "added_tokens_decoder.";
+    static const char ADDED[] = "added_token.";
     double id = NAN;
 
     if (setting->side != SIDE_TOKENIZER || !setting->raw_name)
         return NAN;
-    if (strcmp(setting->raw_name, "max_token_id") == 0
-        || strncmp(setting->raw_name, "added_tokens.", 13) == 0)
+    if (strcmp(setting->raw_name, "max_token_id") == 0)
         return setting_number(setting, &id) ? id : NAN;
-    if (strncmp(setting->raw_name, DECODER, sizeof DECODER - 1) == 0
-        && number_prefix(str_of(setting->raw_name + sizeof DECODER - 1), &id) > 0)
+    if (strncmp(setting->raw_name, ADDED, sizeof ADDED - 1) == 0
+        && number_prefix(str_of(setting->raw_name + sizeof ADDED - 1), &id) > 0)
         return id;
     return NAN;
 }
