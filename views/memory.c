@@ -11,7 +11,7 @@
 #include "views/registry.h"
 #include "views/textflow.h"
 
-#define BAR_LEFT   12                   /* behind the name of the phase */
+#define BAR_LEFT   18                   /* behind the name of the phase */
 #define BAR_RIGHT  12                   /* before the number */
 #define MAX_BAR    120
 
@@ -198,7 +198,7 @@ static void say_phases(struct textflow *flow, const struct state *state, int col
         flow_break(flow);
     }
     flow->no_wrap = false;
-    flow_printf(flow, STYLE_DIM, "%*s", BAR_LEFT, "");
+    flow_indent(flow, columns > 2 * BAR_LEFT ? BAR_LEFT : 0, columns > 2 * BAR_LEFT ? BAR_LEFT : 0);
     for (size_t i = 0; i < N_PARTS; i++) {
         double most = 0;
         for (int k = 0; k < N_PHASES; k++)
@@ -212,6 +212,7 @@ static void say_phases(struct textflow *flow, const struct state *state, int col
     if (capacity > 0)
         flow_puts(flow, STYLE_DIM, "|=capacity");
     flow_break(flow);
+    flow_indent(flow, 0, 0);
 }
 
 /* ---- Ladder ---- */
@@ -220,13 +221,16 @@ static void say_rung(struct textflow *flow, const struct ladder *ladder, size_t 
 {
     const struct rung *rung = &ladder->rungs[i];
     bool is_proposed = (ptrdiff_t)i == ladder->proposal;
+    bool has_change = rung->change && *rung->change;
     char size[32];
 
+    if (rung->is_taken && !has_change)
+        return;
     flow_indent(flow, 0, 5);
     flow_printf(flow, is_proposed ? STYLE_STRONG : STYLE_TEXT, "%c%-3s ", is_proposed ? '>' : ' ',
                 rung->id ? rung->id : "");
     flow_puts(flow, rung->is_taken ? STYLE_DIM : is_proposed ? STYLE_STRONG : STYLE_TEXT,
-              rung->change ? rung->change : "");
+              has_change ? rung->change : "");
     if (rung->is_taken) {
         flow_puts(flow, STYLE_DIM, "  already on");
     } else if (rung->estimate > 0) {
