@@ -19,7 +19,7 @@ bool eval_points_read(const struct curve *curve, struct arena *arena, struct eva
         if (!isfinite(curve->value[i]))
             continue;
         while (now != NONE && n > 0 && step[n - 1] >= now)
-            n--;                /* done again: what stood there is not the run any more */
+            n--; /* done again: what stood there is not the run any more */
         value[n] = curve->value[i];
         step[n] = now;
         at[n++] = i;

@@ -28,9 +28,9 @@ static double model_number(const struct run_facts *facts, const char *const *nam
 
 static bool has_classic_mlp(const struct run_facts *facts)
 {
-    static const char *const FAMILIES[] = {"gpt2",  "gpt_neo", "gpt_neox", "opt",     "bloom",
-                                           "falcon", "bert",   "roberta",  "mpt",     "phi",
-                                           "gptj",  "t5",      "distilbert", "electra"};
+    static const char *const FAMILIES[] = {"gpt2",   "gpt_neo", "gpt_neox",   "opt",    "bloom",
+                                           "falcon", "bert",    "roberta",    "mpt",    "phi",
+                                           "gptj",   "t5",      "distilbert", "electra"};
     const struct setting *family = facts_setting_on(facts, SIDE_MODEL, "model_type");
 
     for (size_t i = 0; family && family->value && i < sizeof FAMILIES / sizeof *FAMILIES; i++)
@@ -79,13 +79,14 @@ static void read_shape(const struct run_facts *facts, struct memory_shape *shape
     double head = model_number(facts, (const char *const[]){"head_dim", NULL});
     double kv_heads = model_number(facts, (const char *const[]){"num_key_value_heads", NULL});
 
-    shape->hidden = model_number(facts, (const char *const[]){"hidden_size", "n_embd", "d_model",
-                                                              NULL});
-    shape->layers = model_number(facts, (const char *const[]){"num_hidden_layers", "n_layer",
-                                                              "num_layers", NULL});
-    shape->heads = model_number(facts, (const char *const[]){"num_attention_heads", "n_head", NULL});
-    shape->feed_forward = model_number(facts, (const char *const[]){"intermediate_size", "n_inner",
-                                                                    "ffn_dim", "d_ff", NULL});
+    shape->hidden =
+        model_number(facts, (const char *const[]){"hidden_size", "n_embd", "d_model", NULL});
+    shape->layers = model_number(
+        facts, (const char *const[]){"num_hidden_layers", "n_layer", "num_layers", NULL});
+    shape->heads =
+        model_number(facts, (const char *const[]){"num_attention_heads", "n_head", NULL});
+    shape->feed_forward = model_number(
+        facts, (const char *const[]){"intermediate_size", "n_inner", "ffn_dim", "d_ff", NULL});
     shape->vocabulary = model_number(facts, (const char *const[]){"vocab_size", NULL});
     shape->is_classic_mlp = has_classic_mlp(facts);
     if (head == 0.0 && shape->heads > 0.0)
@@ -115,7 +116,7 @@ static void read_precision(const struct run_facts *facts, struct memory_settings
     s->optimiser_bytes = text_has(optim, "8bit") ? 2.0 : text_has(optim, "sgd") ? 0.0 : 8.0;
     if (facts_is_adapter_run(facts, NULL) == 1) {
         s->weights = is_four ? WEIGHTS_NF4_DOUBLE : is_eight ? WEIGHTS_INT8 : WEIGHTS_16BIT;
-        s->master_bytes = 4.0;          /* the adapter's own fp32 weights */
+        s->master_bytes = 4.0; /* the adapter's own fp32 weights */
     } else if (text_has(dtype, "bfloat16") || text_has(dtype, "float16")) {
         s->weights = WEIGHTS_16BIT;
         s->gradient_bytes = 2.0;
@@ -124,7 +125,7 @@ static void read_precision(const struct run_facts *facts, struct memory_settings
         s->weights = WEIGHTS_16BIT;
         s->master_bytes = 4.0;
     } else {
-        s->weights = WEIGHTS_32BIT;     /* autocast keeps fp32 weights */
+        s->weights = WEIGHTS_32BIT; /* autocast keeps fp32 weights */
     }
 }
 

@@ -12,28 +12,33 @@
 
 enum { SAME_MESSAGE_LINES = 25, LATE_STEP = 50, FIRST_BATCHES = 10 };
 
-static const double HELD_SHARE = 0.5;       /* of capacity, by another process */
-static const double OWN_SHARE = 0.25;       /* of capacity, by this one */
+static const double HELD_SHARE = 0.5; /* of capacity, by another process */
+static const double OWN_SHARE = 0.25; /* of capacity, by this one */
 static const double FREE_SHARE = 0.05;
-static const double TAIL = 2.0;             /* max/p95 of the lengths */
+static const double TAIL = 2.0; /* max/p95 of the lengths */
 
 /* Which captures hold which number: first group of the amount, its unit is the next; 0: none. */
 struct figures {
     const char *pattern;
-    bool is_message;                        /* by itself an OOM, not a sentence about one */
+    bool is_message; /* by itself an OOM, not a sentence about one */
     int asked, capacity, allocated, free, reserved, unused, own;
 };
 
 static const struct figures FIGURES[] = {
-    {"oom-torch-1-5", true, 1, 4, 6, 8, 10, 0, 0}, {"oom-torch-1-0", true, 1, 4, 6, 8, 10, 0, 0},
-    {"oom-torch-2-1", true, 2, 5, 0, 7, 0, 0, 0},  {"oom-mps", true, 7, 5, 1, 0, 0, 0, 0},
-    {"oom-cuda-bare", true, 0, 0, 0, 0, 0, 0, 0},  {"oom-deepspeed", true, 0, 0, 0, 0, 0, 0, 0},
-    {"gpu-capacity", false, 0, 2, 0, 4, 0, 0, 0},  {"own-memory", false, 0, 0, 0, 0, 0, 0, 1},
-    {"allocated-memory", false, 0, 0, 1, 0, 0, 3, 0}, {"process-memory", false, 0, 0, 0, 0, 0, 0, 0},
+    {"oom-torch-1-5", true, 1, 4, 6, 8, 10, 0, 0},
+    {"oom-torch-1-0", true, 1, 4, 6, 8, 10, 0, 0},
+    {"oom-torch-2-1", true, 2, 5, 0, 7, 0, 0, 0},
+    {"oom-mps", true, 7, 5, 1, 0, 0, 0, 0},
+    {"oom-cuda-bare", true, 0, 0, 0, 0, 0, 0, 0},
+    {"oom-deepspeed", true, 0, 0, 0, 0, 0, 0, 0},
+    {"gpu-capacity", false, 0, 2, 0, 4, 0, 0, 0},
+    {"own-memory", false, 0, 0, 0, 0, 0, 0, 1},
+    {"allocated-memory", false, 0, 0, 1, 0, 0, 3, 0},
+    {"process-memory", false, 0, 0, 0, 0, 0, 0, 0},
 };
 
 static const char *const EVAL_FRAMES[] = {"evaluation_loop", "prediction_step", "nested_concat",
-                                          "evaluate", "predict", "generate"};
+                                          "evaluate",        "predict",         "generate"};
 
 struct reading {
     const struct run_facts *facts;
@@ -251,7 +256,7 @@ static bool was_eval(const struct reading *r, struct oom_event *oom)
     if (is_marked && rows_have_lines(r, oom->event))
         is_marked = rows_between(r, oom->event, oom->marker->line) == 0;
     if (is_marked && oom->marker->step != NONE && oom->step > oom->marker->step + 1)
-        is_marked = false;      /* training went on before the next row was logged */
+        is_marked = false; /* training went on before the next row was logged */
     if (!is_marked && !oom->eval_frame)
         return false;
     oom->reason = oom->eval_frame ? OOM_BECAUSE_FRAME : OOM_BECAUSE_MARKER;
@@ -337,7 +342,7 @@ static bool was_longest(const struct reading *r, struct oom_event *oom)
 
 static enum oom_class classify(const struct reading *r, struct oom_event *oom)
 {
-    bool is_longest = was_longest(r, oom);      /* the lengths are of use to all classes */
+    bool is_longest = was_longest(r, oom); /* the lengths are of use to all classes */
     enum oom_reason reason = oom->reason;
 
     oom->reason = OOM_BECAUSE_ORDINARY;
@@ -398,8 +403,7 @@ static void gather_processes(struct reading *r, struct oom_event *oom)
     for (size_t i = 0; i < r->facts->n_events; i++) {
         const struct event *event = &r->facts->events[i];
         if (is_pattern(event, "process-memory") && event->source_id == oom->event->source_id &&
-            event->line >= oom->event->line &&
-            event->line <= oom->event->line + SAME_MESSAGE_LINES)
+            event->line >= oom->event->line && event->line <= oom->event->line + SAME_MESSAGE_LINES)
             take_process(oom, event);
     }
 }

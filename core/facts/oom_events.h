@@ -39,7 +39,7 @@ struct oom_event {
     double asked, capacity, allocated, reserved, free, own, others;
     const char *other_pid;              /* of the largest other process, or NULL */
     const struct event *earlier_end;    /* end marker of an earlier training, or NULL */
-    const struct event *marker;         /* last start, eval, save or end marker before it, or NULL */
+    const struct event *marker;         /* last start, eval, save or end marker before it; NULL */
     const char *eval_frame;             /* the function that decided, or NULL */
     const struct event *retry;          /* "Currently training with a batch size of", or NULL */
     double max_length, p95, p99;        /* of the row lengths; 0: not known */

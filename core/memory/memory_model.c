@@ -60,8 +60,8 @@ static double logit_bytes(double n_tokens, double vocabulary, double factor)
 
 static bool is_complete(const struct memory_shape *m, const struct memory_settings *s)
 {
-    bool is_quantised = s->weights == WEIGHTS_NF4_DOUBLE || s->weights == WEIGHTS_NF4 ||
-                        s->weights == WEIGHTS_INT8;
+    bool is_quantised =
+        s->weights == WEIGHTS_NF4_DOUBLE || s->weights == WEIGHTS_NF4 || s->weights == WEIGHTS_INT8;
 
     return m->n_parameters > 0.0 && m->n_trainable > 0.0 && m->layers > 0.0 && m->hidden > 0.0 &&
            m->vocabulary > 0.0 && (m->is_classic_mlp || m->feed_forward > 0.0) &&
@@ -81,10 +81,10 @@ static void evaluation(const struct memory_shape *m, const struct memory_setting
 
     if (s->eval_generates)
         parts->kv_cache = 4.0 * m->layers * kv_width(m) * n_tokens;
-    else        /* no gradient: half of the fp32 part */
-        parts->logits = logit_bytes(n_tokens, m->vocabulary,
-                                    s->logits_factor > 0.0 ? s->logits_factor / 2.0
-                                                           : s->logits_factor);
+    else /* no gradient: half of the fp32 part */
+        parts->logits =
+            logit_bytes(n_tokens, m->vocabulary,
+                        s->logits_factor > 0.0 ? s->logits_factor / 2.0 : s->logits_factor);
     parts->predictions = s->eval_keeps_predictions * s->n_eval * s->sequence * m->vocabulary * 4.0;
 }
 
@@ -94,9 +94,9 @@ void memory_estimate(const struct memory_shape *shape, const struct memory_setti
     *out = (struct memory_estimate){.is_known = is_complete(shape, settings)};
     if (!out->is_known)
         return;
-    struct memory_parts held = {
-        .weights = weight_bytes(shape, settings),
-        .optimiser = (settings->optimiser_bytes + settings->master_bytes) * shape->n_trainable};
+    struct memory_parts held = {.weights = weight_bytes(shape, settings),
+                                .optimiser = (settings->optimiser_bytes + settings->master_bytes) *
+                                             shape->n_trainable};
     double gradients = settings->gradient_bytes * shape->n_trainable;
     for (size_t i = 0; i < N_PHASES; i++)
         out->phases[i] = held;
@@ -165,8 +165,8 @@ double memory_count_parameters(const struct memory_shape *m, bool ties_embedding
 double memory_count_lora(const struct memory_shape *m, double rank)
 {
     double h = m->hidden, kv = kv_width(m), ff = m->feed_forward;
-    double attention = 2.0 * lora_parameters(rank, h, h, false) +
-                       2.0 * lora_parameters(rank, h, kv, false);
+    double attention =
+        2.0 * lora_parameters(rank, h, h, false) + 2.0 * lora_parameters(rank, h, kv, false);
     double mlp = lora_parameters(rank, ff, h, false) +
                  (m->is_classic_mlp ? 1.0 : 2.0) * lora_parameters(rank, h, ff, false);
 

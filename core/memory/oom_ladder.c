@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double ROOM = 0.90;            /* of the capacity */
-static const double GIVE = 0.25;            /* estimate and measurement agree within this share */
+static const double ROOM = 0.90; /* of the capacity */
+static const double GIVE = 0.25; /* estimate and measurement agree within this share */
 
 struct plan {
     struct memory_shape shape;
@@ -16,7 +16,7 @@ struct plan {
 
 struct step {
     const char *id, *price;
-    const char *setting[3];                 /* by enum ladder_dialect; NULL: as transformers */
+    const char *setting[3]; /* by enum ladder_dialect; NULL: as transformers */
     /* Applies the rung; false: already on, or it cannot be applied. Writes the change. */
     bool (*apply)(struct plan *plan, const struct ladder_facts *facts, char text[160]);
 };
@@ -152,35 +152,49 @@ static bool quantise(struct plan *plan, const struct ladder_facts *facts, char t
 static bool shard(struct plan *plan, const struct ladder_facts *facts, char text[160])
 {
     (void)facts;
-    plan->shape.n_parameters = 0.0;         /* how much depends on the number of GPUs */
+    plan->shape.n_parameters = 0.0; /* how much depends on the number of GPUs */
     (void)snprintf(text, 160, "offload or shard the states over more GPUs");
     return true;
 }
 
 static const struct step STEPS[] = {
-    {"1", "free; a little more time per token",
+    {"1",
+     "free; a little more time per token",
      {"per_device_train_batch_size, gradient_accumulation_steps", NULL,
-      "micro_batch_size, gradient_accumulation_steps"}, smaller_batch},
-    {"2", "20-30 % slower",
+      "micro_batch_size, gradient_accumulation_steps"},
+     smaller_batch},
+    {"2",
+     "20-30 % slower",
      {"gradient_checkpointing=True, gradient_checkpointing_kwargs={\"use_reentrant\": False}",
-      "disable_gradient_checkpointing: false", "gradient_checkpointing: true"}, checkpoint},
-    {"3", "about 5 % slower",
+      "disable_gradient_checkpointing: false", "gradient_checkpointing: true"},
+     checkpoint},
+    {"3",
+     "about 5 % slower",
      {"optim=\"adamw_bnb_8bit\"", "optim: adamw_bnb_8bit", "optimizer: adamw_bnb_8bit"},
      small_optimiser},
-    {"4", "the tails of the longest rows",
-     {"max_length", "cutoff_len", "sequence_len"}, shorter_rows},
-    {"4b", "about 2 % slower",
+    {"4",
+     "the tails of the longest rows",
+     {"max_length", "cutoff_len", "sequence_len"},
+     shorter_rows},
+    {"4b",
+     "about 2 % slower",
      {"use_liger_kernel=True, or TRL's loss_type=\"chunked_nll\"", "enable_liger_kernel: true",
-      "cut_cross_entropy: true"}, chunked_loss},
-    {"5", "quality close to a full fine-tune",
+      "cut_cross_entropy: true"},
+     chunked_loss},
+    {"5",
+     "quality close to a full fine-tune",
      {"peft_config=LoraConfig(r=16, target_modules=\"all-linear\")",
       "finetuning_type: lora, lora_target: all", "adapter: lora, lora_target_linear: true"},
      train_adapter},
-    {"6", "slower, and the base loses precision",
+    {"6",
+     "slower, and the base loses precision",
      {"load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_use_double_quant=True",
-      "quantization_bit: 4", "adapter: qlora, load_in_4bit: true"}, quantise},
-    {"7", "bandwidth and host memory",
-     {"DeepSpeed ZeRO-2/3, FSDP or activation offloading", NULL, NULL}, shard},
+      "quantization_bit: 4", "adapter: qlora, load_in_4bit: true"},
+     quantise},
+    {"7",
+     "bandwidth and host memory",
+     {"DeepSpeed ZeRO-2/3, FSDP or activation offloading", NULL, NULL},
+     shard},
 };
 
 static double peak_of(const struct plan *plan, double scale)
@@ -203,13 +217,12 @@ static void climb(const struct step *step, const struct plan *start, struct plan
     rung->estimate = peak_of(so_far, scale);
     if (step->apply(&alone, facts, ignored))
         rung->alone = peak_of(&alone, scale);
-    rung->fits = rung->estimate > 0.0 && facts->capacity > 0.0 &&
-                 rung->estimate <= ROOM * facts->capacity;
+    rung->fits =
+        rung->estimate > 0.0 && facts->capacity > 0.0 && rung->estimate <= ROOM * facts->capacity;
 }
 
 void oom_ladder(const struct memory_shape *shape, const struct memory_settings *settings,
-                const struct ladder_facts *facts, enum ladder_dialect dialect,
-                struct ladder *out)
+                const struct ladder_facts *facts, enum ladder_dialect dialect, struct ladder *out)
 {
     const struct plan start = {*shape, *settings};
     struct plan so_far = start;

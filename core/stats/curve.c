@@ -17,7 +17,7 @@ enum {
     DIVERGED_SHORT_ROWS = 6
 };
 
-static const double ONE_SIDED = 1.645;      /* 95 %, one side */
+static const double ONE_SIDED = 1.645; /* 95 %, one side */
 static const double MAD_TO_SIGMA = 1.4826;
 
 static size_t size_max(size_t a, size_t b)
@@ -162,9 +162,8 @@ bool curve_overfit(const double *e, size_t n, struct overfit *out)
     out->last_value = e[n - 1];
     out->n_later = n - 1 - out->best;
     out->sigma = n >= 5 ? stat_noise(e, n) : 0.0;
-    out->rise = out->best_value != 0.0
-                    ? (out->last_value - out->best_value) / fabs(out->best_value)
-                    : NAN;
+    out->rise =
+        out->best_value != 0.0 ? (out->last_value - out->best_value) / fabs(out->best_value) : NAN;
     return n >= 3;
 }
 

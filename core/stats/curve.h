@@ -22,7 +22,7 @@ struct onset {
     ptrdiff_t last_finite;      /* index before it, or -1 */
     size_t n_bad;
 };
-/* y may hold NaN and ±inf; also_bad (NULL allowed) marks further rows as bad (substitution rows). */
+/* y may hold NaN and ±inf; also_bad (NULL allowed) marks further rows (substitution rows). */
 void curve_onset(const double *y, const bool *also_bad, size_t n, struct onset *out);
 
 /* F5 */

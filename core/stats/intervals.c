@@ -11,8 +11,7 @@ struct interval wilson(int64_t k, int64_t n)
         return (struct interval){NAN, NAN};
     double count = (double)n, p = (double)k / count, z2 = Z * Z;
     double centre = (p + z2 / (2.0 * count)) / (1.0 + z2 / count);
-    double half = Z / (1.0 + z2 / count) *
-                  sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
+    double half = Z / (1.0 + z2 / count) * sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
     return (struct interval){fmax(0.0, centre - half), fmin(1.0, centre + half)};
 }
 
@@ -22,7 +21,8 @@ struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2)
         return (struct interval){NAN, NAN};
     struct interval a = wilson(k1, n1), b = wilson(k2, n2);
     double p1 = (double)k1 / (double)n1, p2 = (double)k2 / (double)n2, d = p2 - p1;
-    return (struct interval){d - hypot(p2 - b.low, a.high - p1), d + hypot(b.high - p2, p1 - a.low)};
+    return (struct interval){d - hypot(p2 - b.low, a.high - p1),
+                             d + hypot(b.high - p2, p1 - a.low)};
 }
 
 double unseen_rate(int64_t n)

@@ -98,8 +98,7 @@ int replay_step_rows(const struct replay *replay, int64_t step, int64_t *rows, s
     if (!replay->is_sequential) {
         order = malloc((size_t)replay->n_rows * sizeof *order);
         if (!order)
-            return error_set(err, E_NOMEM, "a permutation of %lld rows",
-                             (long long)replay->n_rows);
+            return error_set(err, E_NOMEM, "a permutation of %lld rows", (long long)replay->n_rows);
         rc = replay_randperm(replay->seed + (uint64_t)epoch, replay->n_rows, order, err);
         if (rc != OK)
             goto out;

@@ -12,7 +12,8 @@ double stat_mad(const double *x, size_t n);                 /* median |x - media
 double stat_quantile(const double *x, size_t n, double q);  /* nearest rank: ceil(q n); n >= 1 */
 double stat_mean(const double *x, size_t n);
 double stat_sd(const double *x, size_t n);                  /* sample; n >= 2 */
-double stat_trimmed_mean(const double *x, size_t n, double share);  /* drops floor(share n) each end */
+/* Drops floor(share n) values at each end. */
+double stat_trimmed_mean(const double *x, size_t n, double share);
 /* 1.4826 MAD(first differences)/sqrt(2): the noise sigma of F3 and F6; n >= 3. */
 double stat_noise(const double *x, size_t n);
 

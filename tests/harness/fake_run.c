@@ -11,7 +11,7 @@ enum { MAX_CURVES = 64, MAX_OF_A_KIND = 512 };
 struct fake_run {
     struct arena *arena;
     struct facts_memory memory;
-    struct run_facts *facts;                /* NULL until fake_facts */
+    struct run_facts *facts; /* NULL until fake_facts */
 
     struct source sources[16];
     struct note notes[16];
@@ -49,8 +49,13 @@ struct fake_run *fake_run_new(enum run_kind kind)
     if (!run->arena)
         BUG("no memory for a fake run");
     struct run_facts *facts = &run->memory.lists;
-    facts->run = (struct run){.id = 1, .key = "fake", .folder = "/fake/run", .name = "fake",
-                              .project = "/fake", .kind = kind, .started_at = NONE,
+    facts->run = (struct run){.id = 1,
+                              .key = "fake",
+                              .folder = "/fake/run",
+                              .name = "fake",
+                              .project = "/fake",
+                              .kind = kind,
+                              .started_at = NONE,
                               .ended_at = NONE};
     facts->last_step = NONE;
     facts->max_steps = NONE;
@@ -88,9 +93,11 @@ int64_t fake_source(struct fake_run *run, const char *path, const char *importer
 
     need_room(facts->n_sources, sizeof run->sources / sizeof *run->sources);
     int64_t id = (int64_t)facts->n_sources + 1;
-    run->sources[facts->n_sources++] = (struct source){
-        .id = id, .path = keep(run, path), .importer = keep(run, importer),
-        .importer_version = 1, .state = SOURCE_WHOLE};
+    run->sources[facts->n_sources++] = (struct source){.id = id,
+                                                       .path = keep(run, path),
+                                                       .importer = keep(run, importer),
+                                                       .importer_version = 1,
+                                                       .state = SOURCE_WHOLE};
     return id;
 }
 
@@ -120,12 +127,20 @@ void fake_curve_at(struct fake_run *run, const char *name, const int64_t *step, 
             facts->last_step = step[i];
     }
     size_t k = run->memory.n_curves++;
-    run->curves[k] = (struct curve){.name = keep(run, name), .source_id = FAKE_LOG, .n = n,
-                                    .value = value, .step = at, .seq = seq, .line = line,
-                                    .segment = segment, .n_segments = current + 1};
-    run->series[facts->n_series++] = (struct series){
-        .id = (int64_t)k + 1, .source_id = FAKE_LOG, .name = run->curves[k].name,
-        .raw_name = run->curves[k].name, .n_points = (int64_t)n};
+    run->curves[k] = (struct curve){.name = keep(run, name),
+                                    .source_id = FAKE_LOG,
+                                    .n = n,
+                                    .value = value,
+                                    .step = at,
+                                    .seq = seq,
+                                    .line = line,
+                                    .segment = segment,
+                                    .n_segments = current + 1};
+    run->series[facts->n_series++] = (struct series){.id = (int64_t)k + 1,
+                                                     .source_id = FAKE_LOG,
+                                                     .name = run->curves[k].name,
+                                                     .raw_name = run->curves[k].name,
+                                                     .n_points = (int64_t)n};
 }
 
 void fake_curve(struct fake_run *run, const char *name, const double *y, size_t n)
@@ -177,10 +192,13 @@ void fake_setting_on(struct fake_run *run, enum side side, const char *name, con
     struct run_facts *facts = &run->memory.lists;
 
     need_room(facts->n_settings, MAX_OF_A_KIND);
-    run->settings[facts->n_settings] = (struct setting){
-        .source_id = FAKE_LOG, .side = side, .raw_name = keep(run, name),
-        .name = keep(run, name), .value = keep(run, value), .type = type_of(value),
-        .line = (int64_t)facts->n_settings + 1};
+    run->settings[facts->n_settings] = (struct setting){.source_id = FAKE_LOG,
+                                                        .side = side,
+                                                        .raw_name = keep(run, name),
+                                                        .name = keep(run, name),
+                                                        .value = keep(run, value),
+                                                        .type = type_of(value),
+                                                        .line = (int64_t)facts->n_settings + 1};
     facts->n_settings++;
 }
 
@@ -198,16 +216,21 @@ void fake_answer(struct fake_run *run, const char *name, const char *value)
         (struct answer){.name = keep(run, name), .value = keep(run, value)};
 }
 
-struct event *fake_event(struct fake_run *run, const char *kind, const char *pattern,
-                         int64_t step, const char *text)
+struct event *fake_event(struct fake_run *run, const char *kind, const char *pattern, int64_t step,
+                         const char *text)
 {
     struct run_facts *facts = &run->memory.lists;
 
     need_room(facts->n_events, MAX_OF_A_KIND);
     int64_t k = (int64_t)facts->n_events++;
-    run->events[k] = (struct event){.id = k + 1, .source_id = FAKE_LOG, .seq = k,
-                                    .kind = keep(run, kind), .pattern = keep(run, pattern),
-                                    .step = step, .line = 1000 + k, .byte = 80 * k,
+    run->events[k] = (struct event){.id = k + 1,
+                                    .source_id = FAKE_LOG,
+                                    .seq = k,
+                                    .kind = keep(run, kind),
+                                    .pattern = keep(run, pattern),
+                                    .step = step,
+                                    .line = 1000 + k,
+                                    .byte = 80 * k,
                                     .text = keep(run, text)};
     return &run->events[k];
 }
@@ -231,9 +254,12 @@ void fake_artefact(struct fake_run *run, const char *kind, const char *path, int
     struct run_facts *facts = &run->memory.lists;
 
     need_room(facts->n_artefacts, sizeof run->artefacts / sizeof *run->artefacts);
-    run->artefacts[facts->n_artefacts] = (struct artefact){
-        .id = (int64_t)facts->n_artefacts + 1, .source_id = FAKE_LOG, .kind = keep(run, kind),
-        .path = keep(run, path), .size = NONE, .step = step};
+    run->artefacts[facts->n_artefacts] = (struct artefact){.id = (int64_t)facts->n_artefacts + 1,
+                                                           .source_id = FAKE_LOG,
+                                                           .kind = keep(run, kind),
+                                                           .path = keep(run, path),
+                                                           .size = NONE,
+                                                           .step = step};
     facts->n_artefacts++;
 }
 
@@ -253,9 +279,13 @@ void fake_dataset(struct fake_run *run, const char *split, const char *form, int
     struct run_facts *facts = &run->memory.lists;
 
     need_room(facts->n_datasets, sizeof run->datasets / sizeof *run->datasets);
-    run->datasets[facts->n_datasets] = (struct dataset){
-        .id = (int64_t)facts->n_datasets + 1, .source_id = FAKE_LOG, .name = keep(run, split),
-        .split = keep(run, split), .form = keep(run, form), .columns = "", .n_rows = n_rows};
+    run->datasets[facts->n_datasets] = (struct dataset){.id = (int64_t)facts->n_datasets + 1,
+                                                        .source_id = FAKE_LOG,
+                                                        .name = keep(run, split),
+                                                        .split = keep(run, split),
+                                                        .form = keep(run, form),
+                                                        .columns = "",
+                                                        .n_rows = n_rows};
     facts->n_datasets++;
 }
 
@@ -266,8 +296,8 @@ void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n)
     if (!run->lengths)
         BUG("no memory for fake lengths");
     for (size_t i = 0; i < n; i++)
-        run->lengths[i] = (struct sample){.at = (int64_t)i, .n_tokens = tokens[i],
-                                          .n_prompt_tokens = -1, .n_trained = -1};
+        run->lengths[i] = (struct sample){
+            .at = (int64_t)i, .n_tokens = tokens[i], .n_prompt_tokens = -1, .n_trained = -1};
     run->memory.lengths = run->lengths;
     run->memory.n_lengths = n;
     fake_dataset(run, "train", "lengths", (int64_t)n);
@@ -307,9 +337,12 @@ void fake_note(struct fake_run *run, enum note_severity severity, const char *me
     struct run_facts *facts = &run->memory.lists;
 
     need_room(facts->n_notes, sizeof run->notes / sizeof *run->notes);
-    run->notes[facts->n_notes++] = (struct note){
-        .source_id = FAKE_LOG, .path = "/fake/run/train.log", .severity = severity,
-        .line = NONE, .byte = NONE, .message = keep(run, message)};
+    run->notes[facts->n_notes++] = (struct note){.source_id = FAKE_LOG,
+                                                 .path = "/fake/run/train.log",
+                                                 .severity = severity,
+                                                 .line = NONE,
+                                                 .byte = NONE,
+                                                 .message = keep(run, message)};
 }
 
 const struct run_facts *fake_facts(struct fake_run *run)
@@ -343,8 +376,8 @@ void fake_check_among(struct fake_run *run, struct fake_run *const *others, size
         BUG("no memory for the facts of %zu other runs", n_others);
     for (size_t i = 0; i < n_others; i++)
         facts[i] = fake_facts(others[i]);
-    struct check_ctx ctx = {.facts = fake_facts(run), .others = facts, .n_others = n_others,
-                            .arena = run->arena};
+    struct check_ctx ctx = {
+        .facts = fake_facts(run), .others = facts, .n_others = n_others, .arena = run->arena};
     struct error err = {0};
     if (check_run_one(check, &ctx, out, &err) != OK)
         BUG("%s: %s", check->id, err.message);

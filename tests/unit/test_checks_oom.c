@@ -102,8 +102,8 @@ static void the_rung_that_is_enough_stands_first_when_the_shape_is_known(void **
 {
     struct fixture *f = *state;
     static const char *const SIZES[][2] = {
-        {"hidden_size", "4096"},      {"num_hidden_layers", "32"}, {"num_attention_heads", "32"},
-        {"intermediate_size", "11008"}, {"vocab_size", "32000"},   {"model_type", "llama"}};
+        {"hidden_size", "4096"},        {"num_hidden_layers", "32"}, {"num_attention_heads", "32"},
+        {"intermediate_size", "11008"}, {"vocab_size", "32000"},     {"model_type", "llama"}};
     for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++)
         fake_setting_on(f->run, SIDE_MODEL, SIZES[i][0], SIZES[i][1]);
     fake_setting(f->run, "per_device_train_batch_size", "4");
@@ -157,8 +157,9 @@ static void a_log_without_a_step_cannot_tell(void **state)
 static void a_failing_cublas_handle_is_only_a_possibility(void **state)
 {
     struct fixture *f = *state;
-    fake_event(f->run, "oom-train", "cublas-alloc", 0,
-               "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
+    fake_event(
+        f->run, "oom-train", "cublas-alloc", 0,
+        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
     expect(f, &check_oom_train, VERDICT_WARN);
     assert_int_equal(f->result.confidence, CONFIDENCE_POSSIBLE);
 }
@@ -179,7 +180,8 @@ static void another_process_with_half_of_the_gpu_holds_it(void **state)
 {
     struct fixture *f = *state;
     old_message(f, 0, ELSEWHERE);
-    fake_event(f->run, "oom-memory-held", "process-memory", 0, "Process 4711 has 71.2 GiB memory in use");
+    fake_event(f->run, "oom-memory-held", "process-memory", 0,
+               "Process 4711 has 71.2 GiB memory in use");
     fake_capture(f->run, 1, "4711");
     fake_capture(f->run, 2, "71.2");
     fake_capture(f->run, 3, "GiB");
@@ -193,7 +195,8 @@ static void our_own_process_in_the_list_is_no_other(void **state)
 {
     struct fixture *f = *state;
     old_message(f, 0, FULL);
-    fake_event(f->run, "oom-memory-held", "process-memory", 0, "Process 4711 has 23.5 GiB memory in use");
+    fake_event(f->run, "oom-memory-held", "process-memory", 0,
+               "Process 4711 has 23.5 GiB memory in use");
     fake_capture(f->run, 1, "4711");
     fake_capture(f->run, 2, "23.5");
     fake_capture(f->run, 3, "GiB");
@@ -221,6 +224,21 @@ static void an_earlier_training_in_the_same_output_holds_its_memory(void **state
     old_message(f, 0, SECOND);
     expect(f, &check_oom_memory_held, VERDICT_FAIL);
     assert_string_equal(f->result.branch, "earlier-run");
+}
+
+static void an_early_error_without_our_own_size_cannot_tell(void **state)
+{
+    struct fixture *f = *state;
+    fake_event(f->run, "start-marker", "running-training", NONE, "***** Running training *****");
+    fake_event(f->run, "oom-train", "oom-torch-2-1", 0, "CUDA out of memory. Tried to allocate");
+    fake_capture(f->run, 2, "2.00");
+    fake_capture(f->run, 3, "GiB");
+    fake_capture(f->run, 5, "79.15");
+    fake_capture(f->run, 6, "GiB");
+    fake_capture(f->run, 7, "1.00");
+    fake_capture(f->run, 8, "GiB");
+    expect(f, &check_oom_memory_held, VERDICT_UNKNOWN);
+    expect(f, &check_oom_train, VERDICT_FAIL);
 }
 
 static void the_bare_message_of_the_driver_is_a_warning(void **state)
@@ -429,7 +447,8 @@ static void a_kill_after_a_gpu_error_is_its_consequence(void **state)
     struct fixture *f = *state;
     losses(f, 6);
     old_message(f, 6, FULL);
-    fake_event(f->run, "host-oom-killed", "deepspeed-return-code", 6, "exits with return code = -9");
+    fake_event(f->run, "host-oom-killed", "deepspeed-return-code", 6,
+               "exits with return code = -9");
     fake_capture(f->run, 1, "-9");
     expect(f, &check_host_oom_killed, VERDICT_PASS);
     expect(f, &check_oom_train, VERDICT_FAIL);
@@ -449,6 +468,7 @@ int main(void)
         cmocka_run_test(our_own_process_in_the_list_is_no_other),
         cmocka_run_test(little_of_our_own_while_nothing_is_free_is_held),
         cmocka_run_test(an_earlier_training_in_the_same_output_holds_its_memory),
+        cmocka_run_test(an_early_error_without_our_own_size_cannot_tell),
         cmocka_run_test(the_bare_message_of_the_driver_is_a_warning),
         cmocka_run_test(without_a_log_nothing_is_said),
         cmocka_run_test(an_error_in_an_evaluation_frame_is_the_evaluations),

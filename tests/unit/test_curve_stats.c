@@ -56,7 +56,7 @@ static void a_level_curve_is_flat_and_a_falling_one_learns(void **state)
     near(flat.drop, 0.0, 1e-12);
     curve_flat(falling, N(falling), &flat);
     assert_int_equal(flat.answer, FLAT_LEARNING);
-    near(flat.drop, 0.01 * (49.5 - 2.5), 1e-9);     /* means of the first 6 and last 20 */
+    near(flat.drop, 0.01 * (49.5 - 2.5), 1e-9); /* means of the first 6 and last 20 */
     curve_flat(rising, N(rising), &flat);
     assert_int_equal(flat.answer, FLAT_RISING);
 }
@@ -75,7 +75,7 @@ static void noise_around_a_level_is_never_called_learning_often(void **state)
         curve_flat(y, N(y), &flat);
         learning += flat.answer == FLAT_LEARNING;
     }
-    assert_true(learning <= 16);                    /* 0.08 of 200 */
+    assert_true(learning <= 16); /* 0.08 of 200 */
 }
 
 static void a_small_decay_under_noise_is_never_called_flat(void **state)
@@ -171,7 +171,7 @@ static void a_falling_end_is_no_plateau_and_few_rows_are_no_answer(void **state)
     }
     assert_true(curve_plateau(step, y, N(y), 60, &plateau));
     assert_false(plateau.is_plateau);
-    near(plateau.slope_percent, -0.012, 1e-9);      /* 0.02 a step, 1 % is 0.6 steps */
+    near(plateau.slope_percent, -0.012, 1e-9); /* 0.02 a step, 1 % is 0.6 steps */
     assert_false(curve_plateau(step, y, 29, 60, &plateau));
     assert_false(curve_plateau(step, y, 60, 0, &plateau));
 }
@@ -207,7 +207,7 @@ static void the_first_of_equal_minima_is_the_best(void **state)
     (void)state;
     assert_true(curve_overfit(e, N(e), &overfit));
     assert_int_equal(overfit.best, 1);
-    near(overfit.sigma, 0.0, 0);                    /* below 5 points only percentages count */
+    near(overfit.sigma, 0.0, 0); /* below 5 points only percentages count */
     assert_false(curve_overfit(e, 2, &overfit));
 }
 
@@ -235,7 +235,7 @@ static void a_spike_stands_out_of_the_fifty_rows_before(void **state)
         y[i] = exp(0.05 * noise(&random));
     assert_int_equal(curve_spikes(y, N(y), is_spike), 0);
     y[80] *= 2.5;
-    y[20] *= 2.5;                                   /* no fifty rows before it */
+    y[20] *= 2.5; /* no fifty rows before it */
     assert_int_equal(curve_spikes(y, N(y), is_spike), 1);
     assert_true(is_spike[80]);
 }
@@ -333,9 +333,8 @@ static void a_row_that_is_not_finite_forbids_the_question(void **state)
 
 static void quarters_of_noise_do_not_move_and_a_ramp_does(void **state)
 {
-    const double reward[] = {1.8,   1.827, 1.777, 1.792, 1.83,  1.784, 1.784,
-                             1.83,  1.791, 1.777, 1.827, 1.8,   1.773, 1.823,
-                             1.808, 1.77,  1.817, 1.816, 1.77,  1.809};
+    const double reward[] = {1.8,   1.827, 1.777, 1.792, 1.83,  1.784, 1.784, 1.83,  1.791, 1.777,
+                             1.827, 1.8,   1.773, 1.823, 1.808, 1.77,  1.817, 1.816, 1.77,  1.809};
     double ramp[20], level[20];
     struct movement movement;
     (void)state;

@@ -18,14 +18,24 @@ static void near(double value, double expected, double tolerance)
 }
 
 /* Llama-3.2-3B, full fine-tune in bf16 with bf16 states, packed to 4,096, batch 2. */
-static const struct memory_shape LLAMA_3B = {
-    .n_parameters = 3212749824.0, .n_trainable = 3212749824.0, .n_linear = 2818572288.0,
-    .layers = 28, .hidden = 3072, .kv_hidden = 1024, .feed_forward = 8192, .vocabulary = 128256,
-    .heads = 24};
-static const struct memory_settings FULL = {
-    .micro_batch = 2, .sequence = 4096, .weights = WEIGHTS_16BIT, .gradient_bytes = 2,
-    .optimiser_bytes = 4, .flash_attention = true, .logits_factor = 16, .accumulation = 1,
-    .eval_batch = 8};
+static const struct memory_shape LLAMA_3B = {.n_parameters = 3212749824.0,
+                                             .n_trainable = 3212749824.0,
+                                             .n_linear = 2818572288.0,
+                                             .layers = 28,
+                                             .hidden = 3072,
+                                             .kv_hidden = 1024,
+                                             .feed_forward = 8192,
+                                             .vocabulary = 128256,
+                                             .heads = 24};
+static const struct memory_settings FULL = {.micro_batch = 2,
+                                            .sequence = 4096,
+                                            .weights = WEIGHTS_16BIT,
+                                            .gradient_bytes = 2,
+                                            .optimiser_bytes = 4,
+                                            .flash_attention = true,
+                                            .logits_factor = 16,
+                                            .accumulation = 1,
+                                            .eval_batch = 8};
 
 static void parts_of_a_full_fine_tune_are_those_stated(void **state)
 {
@@ -49,8 +59,10 @@ static void peaks_meet_the_published_rows(void **state)
         double peak;
         enum memory_phase phase;
     } rows[] = {
-        {16, false, 58.3, PHASE_FORWARD}, {8, false, 50.5, PHASE_FORWARD},
-        {0, false, 42.7, PHASE_FORWARD},  {0, true, 24.7, PHASE_BACKWARD},
+        {16, false, 58.3, PHASE_FORWARD},
+        {8, false, 50.5, PHASE_FORWARD},
+        {0, false, 42.7, PHASE_FORWARD},
+        {0, true, 24.7, PHASE_BACKWARD},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -72,7 +84,7 @@ static void adapters_meet_the_published_rows(void **state)
     struct memory_settings settings = FULL;
     struct memory_estimate e;
     (void)state;
-    shape.n_trainable = 1;                          /* "+ adapter" is left out of the table */
+    shape.n_trainable = 1; /* "+ adapter" is left out of the table */
     settings.logits_factor = 0;
     settings.checkpointing = true;
     memory_estimate(&shape, &settings, &e);
@@ -126,11 +138,18 @@ static void predictions_pile_up_outside_of_the_training_peak(void **state)
 
 static void the_cache_of_a_token_is_that_of_llama_8b(void **state)
 {
-    const struct memory_shape shape = {.n_parameters = 8e9, .n_trainable = 1, .layers = 32,
-                                       .hidden = 4096, .kv_hidden = 1024, .feed_forward = 14336,
+    const struct memory_shape shape = {.n_parameters = 8e9,
+                                       .n_trainable = 1,
+                                       .layers = 32,
+                                       .hidden = 4096,
+                                       .kv_hidden = 1024,
+                                       .feed_forward = 14336,
                                        .vocabulary = 128256};
-    struct memory_settings settings = {.micro_batch = 1, .sequence = 1, .eval_batch = 1,
-                                       .eval_generates = true, .flash_attention = true};
+    struct memory_settings settings = {.micro_batch = 1,
+                                       .sequence = 1,
+                                       .eval_batch = 1,
+                                       .eval_generates = true,
+                                       .flash_attention = true};
     struct memory_estimate e;
     (void)state;
     memory_estimate(&shape, &settings, &e);
@@ -169,8 +188,11 @@ static void the_longest_sequence_fits_and_the_next_does_not(void **state)
 
 static void lora_counts_are_those_of_known_models(void **state)
 {
-    struct memory_shape llama8 = {.layers = 32, .hidden = 4096, .kv_hidden = 1024,
-                                  .feed_forward = 14336, .vocabulary = 128256};
+    struct memory_shape llama8 = {.layers = 32,
+                                  .hidden = 4096,
+                                  .kv_hidden = 1024,
+                                  .feed_forward = 14336,
+                                  .vocabulary = 128256};
     (void)state;
     near(memory_count_lora(&llama8, 16), 41943040, 0);
     near(memory_count_lora(&LLAMA_3B, 8), 12156928, 0);

@@ -12,13 +12,24 @@
 static const double GIB = 1073741824.0;
 
 /* LLaMA-7B with LoRA on q and v, as in the first 24 GiB crash of a fine-tune. */
-static const struct memory_shape LLAMA_7B = {
-    .n_parameters = 6738415616.0, .n_trainable = 4194304.0, .layers = 32, .hidden = 4096,
-    .kv_hidden = 4096, .feed_forward = 11008, .vocabulary = 32000, .heads = 32};
-static const struct memory_settings LORA = {
-    .micro_batch = 4, .sequence = 2048, .weights = WEIGHTS_16BIT, .gradient_bytes = 4,
-    .optimiser_bytes = 8, .master_bytes = 4, .flash_attention = true, .logits_factor = 16,
-    .accumulation = 4, .eval_batch = 8};
+static const struct memory_shape LLAMA_7B = {.n_parameters = 6738415616.0,
+                                             .n_trainable = 4194304.0,
+                                             .layers = 32,
+                                             .hidden = 4096,
+                                             .kv_hidden = 4096,
+                                             .feed_forward = 11008,
+                                             .vocabulary = 32000,
+                                             .heads = 32};
+static const struct memory_settings LORA = {.micro_batch = 4,
+                                            .sequence = 2048,
+                                            .weights = WEIGHTS_16BIT,
+                                            .gradient_bytes = 4,
+                                            .optimiser_bytes = 8,
+                                            .master_bytes = 4,
+                                            .flash_attention = true,
+                                            .logits_factor = 16,
+                                            .accumulation = 4,
+                                            .eval_batch = 8};
 
 static void a_seven_billion_lora_on_24_gib_needs_batch_and_checkpointing(void **state)
 {
@@ -38,8 +49,8 @@ static void a_seven_billion_lora_on_24_gib_needs_batch_and_checkpointing(void **
 static void without_a_shape_the_order_stands_and_nothing_is_promised(void **state)
 {
     const struct memory_shape none = {0};
-    const struct memory_settings settings = {.micro_batch = 4, .accumulation = 4,
-                                             .optimiser_bytes = 8, .logits_factor = 16};
+    const struct memory_settings settings = {
+        .micro_batch = 4, .accumulation = 4, .optimiser_bytes = 8, .logits_factor = 16};
     const struct ladder_facts facts = {.capacity = 24 * GIB};
     struct ladder ladder;
     (void)state;
@@ -94,11 +105,11 @@ static void what_is_already_on_is_skipped(void **state)
     settings.optimiser_bytes = 2;
     settings.logits_factor = 0;
     oom_ladder(&LLAMA_7B, &settings, &facts, DIALECT_AXOLOTL, &ladder);
-    assert_true(ladder.rungs[0].is_taken);          /* batch */
-    assert_true(ladder.rungs[1].is_taken);          /* checkpointing */
-    assert_true(ladder.rungs[2].is_taken);          /* optimiser */
-    assert_true(ladder.rungs[4].is_taken);          /* chunked loss */
-    assert_true(ladder.rungs[5].is_taken);          /* LoRA */
+    assert_true(ladder.rungs[0].is_taken); /* batch */
+    assert_true(ladder.rungs[1].is_taken); /* checkpointing */
+    assert_true(ladder.rungs[2].is_taken); /* optimiser */
+    assert_true(ladder.rungs[4].is_taken); /* chunked loss */
+    assert_true(ladder.rungs[5].is_taken); /* LoRA */
     assert_string_equal(ladder.rungs[6].id, "6");
     assert_int_equal(ladder.proposal, 6);
     assert_string_equal(ladder.rungs[6].setting, "adapter: qlora, load_in_4bit: true");

@@ -22,7 +22,7 @@ static void ten_rows_are_shuffled_as_torch_does(void **state)
         {0, {4, 1, 7, 5, 3, 9, 0, 8, 6, 2}},
         {42, {2, 6, 1, 8, 4, 5, 0, 9, 3, 7}},
         {43, {8, 4, 9, 0, 5, 1, 6, 7, 2, 3}},
-        {4294967301u, {1, 4, 9, 6, 3, 5, 0, 2, 8, 7}},      /* only the low 32 bits count */
+        {4294967301u, {1, 4, 9, 6, 3, 5, 0, 2, 8, 7}}, /* only the low 32 bits count */
     };
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {
@@ -65,7 +65,10 @@ static void long_permutations_are_those_of_torch_to_the_last_row(void **state)
         {1000, 0, {44, 37, 675, 775}, {932, 745, 263, 354}, 260558523090049842u},
         {1000, 42, {542, 618, 816, 68}, {284, 638, 96, 455}, 1427477817755689927u},
         {1000, 43, {588, 148, 223, 575}, {569, 220, 174, 439}, 1588545540659327731u},
-        {100000, 42, {37542, 60279, 68544, 70051}, {77199, 44288, 94835, 53243},
+        {100000,
+         42,
+         {37542, 60279, 68544, 70051},
+         {77199, 44288, 94835, 53243},
          2061650535590705037u},
     };
     (void)state;
@@ -91,8 +94,8 @@ static void too_many_rows_are_refused(void **state)
 
 static void a_step_takes_the_next_slice_of_the_epochs_order(void **state)
 {
-    const struct replay replay = {.n_rows = 10, .seed = 42, .micro_batch = 2, .accumulation = 2,
-                                  .world = 1};
+    const struct replay replay = {
+        .n_rows = 10, .seed = 42, .micro_batch = 2, .accumulation = 2, .world = 1};
     const int64_t second[] = {4, 5, 0, 9}, third[] = {3, 7}, fourth[] = {8, 4, 9, 0};
     int64_t rows[8];
     size_t n;
@@ -101,17 +104,17 @@ static void a_step_takes_the_next_slice_of_the_epochs_order(void **state)
     assert_int_equal(n, 4);
     assert_memory_equal(rows, second, sizeof second);
     assert_int_equal(replay_step_rows(&replay, 3, rows, N(rows), &n, NULL), OK);
-    assert_int_equal(n, 2);                         /* what the epoch has left */
+    assert_int_equal(n, 2); /* what the epoch has left */
     assert_memory_equal(rows, third, sizeof third);
     assert_int_equal(replay_step_rows(&replay, 4, rows, N(rows), &n, NULL), OK);
-    assert_int_equal(n, 4);                         /* epoch 1: seed 43 */
+    assert_int_equal(n, 4); /* epoch 1: seed 43 */
     assert_memory_equal(rows, fourth, sizeof fourth);
 }
 
 static void ranks_add_to_the_rows_of_a_step(void **state)
 {
-    const struct replay replay = {.n_rows = 10, .seed = 0, .micro_batch = 1, .accumulation = 2,
-                                  .world = 3};
+    const struct replay replay = {
+        .n_rows = 10, .seed = 0, .micro_batch = 1, .accumulation = 2, .world = 3};
     int64_t rows[8];
     size_t n;
     (void)state;
@@ -121,8 +124,12 @@ static void ranks_add_to_the_rows_of_a_step(void **state)
 
 static void sequential_order_is_the_files(void **state)
 {
-    const struct replay replay = {.n_rows = 5, .seed = 1, .is_sequential = true, .micro_batch = 2,
-                                  .accumulation = 1, .world = 1};
+    const struct replay replay = {.n_rows = 5,
+                                  .seed = 1,
+                                  .is_sequential = true,
+                                  .micro_batch = 2,
+                                  .accumulation = 1,
+                                  .world = 1};
     const int64_t expected[] = {2, 3};
     int64_t rows[2];
     size_t n;

@@ -59,9 +59,9 @@ static void quantile_is_the_value_at_the_nearest_rank(void **state)
     (void)state;
     double x[100];
     for (size_t i = 0; i < N(x); i++)
-        x[i] = (double)(N(x) - i);              /* 100 … 1 */
+        x[i] = (double)(N(x) - i); /* 100 … 1 */
     near(stat_quantile(x, N(x), 0.95), 95, 0);
-    near(stat_quantile(x, N(x), 0.07), 7, 0);   /* 0.07 * 100 is 7.000000000000001 */
+    near(stat_quantile(x, N(x), 0.07), 7, 0); /* 0.07 * 100 is 7.000000000000001 */
     near(stat_quantile(x, N(x), 0.951), 96, 0);
     near(stat_quantile(x, N(x), 0.0), 1, 0);
     near(stat_quantile(x, N(x), 1.0), 100, 0);

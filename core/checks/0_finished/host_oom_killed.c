@@ -1,5 +1,5 @@
-/* C0.7: was the process killed, most often for host memory? SIGKILL leaves no traceback; the kernel,
- * the launcher or the shell says it in one line. */
+/* C0.7: was the process killed, most often for host memory? SIGKILL leaves no traceback; the
+ * kernel, the launcher or the shell says it in one line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +59,11 @@ static const struct event *find_kill(const struct run_facts *facts, const struct
         for (const struct event *e = facts_event(facts, KINDS[k], NULL); e;
              e = facts_event(facts, KINDS[k], e)) {
             bool is_signal = k == 0 ? is_kill(e)
-                                    : is_pattern(e, "elastic-signal")
-                                          ? strcmp(event_capture(e, 2), "SIGKILL") == 0
-                                          : is_pattern(e, "slurm-task-exit") &&
-                                                (strcmp(event_capture(e, 4), "Killed") == 0 ||
-                                                 is_nine(event_capture(e, 3)));
+                             : is_pattern(e, "elastic-signal")
+                                 ? strcmp(event_capture(e, 2), "SIGKILL") == 0
+                                 : is_pattern(e, "slurm-task-exit") &&
+                                       (strcmp(event_capture(e, 4), "Killed") == 0 ||
+                                        is_nine(event_capture(e, 3)));
             if (!is_signal || follows_gpu_oom(ooms, e))
                 continue;
             if (!first)
@@ -105,7 +105,8 @@ static void note_place(struct check_ctx *ctx, const struct event *kill)
     if (strncmp(marker->kind, "eval-", 5) == 0)
         check_info(ctx, "the last marker is an evaluation: predictions accumulate in host memory");
     else if (strcmp(marker->kind, "checkpoint-saved") == 0)
-        check_info(ctx, "the last marker is a save: the whole model may be gathered in host memory");
+        check_info(ctx,
+                   "the last marker is a save: the whole model may be gathered in host memory");
 }
 
 static void note_sizes(struct check_ctx *ctx, const struct event *kernel)
@@ -135,8 +136,9 @@ static int run(struct check_ctx *ctx, struct error *err)
         if (facts->run.outcome == OUTCOME_UNKNOWN && !facts->has_training_log &&
             facts->n_events == 0)
             return check_unknown(ctx, "the console log, or dmesg and the scheduler's output");
-        return check_pass(ctx, CONFIDENCE_STRONG,
-                          "no SIGKILL, exit code -9 or 137, or kernel out-of-memory line in the log");
+        return check_pass(
+            ctx, CONFIDENCE_STRONG,
+            "no SIGKILL, exit code -9 or 137, or kernel out-of-memory line in the log");
     }
     if (proof)
         check_fail(ctx, CONFIDENCE_CERTAIN, "proven", "the process was ended for host memory: %s",

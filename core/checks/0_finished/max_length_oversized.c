@@ -71,12 +71,13 @@ static void advise(struct check_ctx *ctx, const struct lengths *lengths, double 
     memory.settings.sequence = proposal;
     memory_estimate(&memory.shape, &memory.settings, &then);
     if (now.is_known && then.is_known)
-        check_fix(ctx, "max_length %.0f (p99 rounded up to 64): cuts %zu of %zu rows, saves about "
-                       "%.1f GiB", proposal, cut, lengths->n,
-                  (now.peak_bytes - then.peak_bytes) / 1073741824.0);
+        check_fix(ctx,
+                  "max_length %.0f (p99 rounded up to 64): cuts %zu of %zu rows, saves about "
+                  "%.1f GiB",
+                  proposal, cut, lengths->n, (now.peak_bytes - then.peak_bytes) / 1073741824.0);
     else
-        check_fix(ctx, "max_length %.0f (p99 rounded up to 64): cuts %zu of %zu rows", proposal, cut,
-                  lengths->n);
+        check_fix(ctx, "max_length %.0f (p99 rounded up to 64): cuts %zu of %zu rows", proposal,
+                  cut, lengths->n);
 }
 
 static bool ran_out_of_memory(struct check_ctx *ctx)
@@ -104,30 +105,36 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (lengths.p95 > 0.5 * limit)
         return check_pass(ctx, CONFIDENCE_CERTAIN,
                           "the 95th percentile of %zu rows is %.0f tokens, more than half of the "
-                          "limit %.0f", lengths.n, lengths.p95, limit);
+                          "limit %.0f",
+                          lengths.n, lengths.p95, limit);
     double padded = padded_share(ctx->facts, &lengths, limit, &padding);
     bool is_oom = ran_out_of_memory(ctx);
     if (!is_oom && padded <= 0.5) {
         check_info(ctx, "dynamic padding or packing makes a high limit cheap: p95 %.0f of %.0f",
                    lengths.p95, limit);
-        return check_pass(ctx, CONFIDENCE_STRONG,
-                          "the limit %.0f is far above the rows (p95 %.0f) but nothing is lost by it",
-                          limit, lengths.p95);
+        return check_pass(
+            ctx, CONFIDENCE_STRONG,
+            "the limit %.0f is far above the rows (p95 %.0f) but nothing is lost by it", limit,
+            lengths.p95);
     }
     if (is_oom)
-        check_warn(ctx, CONFIDENCE_STRONG, "out-of-memory",
-                   "the limit is %.0f tokens, the 95th percentile of the rows %.0f, and the run ran "
-                   "out of memory", limit, lengths.p95);
+        check_warn(
+            ctx, CONFIDENCE_STRONG, "out-of-memory",
+            "the limit is %.0f tokens, the 95th percentile of the rows %.0f, and the run ran "
+            "out of memory",
+            limit, lengths.p95);
     else
         check_warn(ctx, CONFIDENCE_STRONG, "padding",
                    "every row is padded to %.0f tokens while the 95th percentile is %.0f: %.0f %% "
-                   "of the tokens are padding", limit, lengths.p95, 100.0 * padded);
+                   "of the tokens are padding",
+                   limit, lengths.p95, 100.0 * padded);
     evidence_setting(ctx, setting);
     evidence_setting(ctx, padding);
-    struct evidence *e = evidence_add(ctx, "dataset",
-                                      "token lengths of %zu rows: p50 %.0f, p95 %.0f, p99 %.0f, max "
-                                      "%.0f", lengths.n, lengths.p50, lengths.p95, lengths.p99,
-                                      lengths.max);
+    struct evidence *e =
+        evidence_add(ctx, "dataset",
+                     "token lengths of %zu rows: p50 %.0f, p95 %.0f, p99 %.0f, max "
+                     "%.0f",
+                     lengths.n, lengths.p50, lengths.p95, lengths.p99, lengths.max);
     if (lengths.dataset)
         e->source_id = lengths.dataset->source_id;
     advise(ctx, &lengths, limit);

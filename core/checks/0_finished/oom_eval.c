@@ -64,10 +64,9 @@ static int state_oom(struct check_ctx *ctx, const struct oom_event *oom)
 
     number_bytes(asked, oom->asked);
     if (oom->eval_frame)
-        check_fail(ctx, CONFIDENCE_CERTAIN, "frame",
-                   "out of memory inside %s%s%s at step %lld", oom->eval_frame,
-                   oom->asked > 0.0 ? ", asking for " : "", oom->asked > 0.0 ? asked : "",
-                   (long long)oom->step);
+        check_fail(ctx, CONFIDENCE_CERTAIN, "frame", "out of memory inside %s%s%s at step %lld",
+                   oom->eval_frame, oom->asked > 0.0 ? ", asking for " : "",
+                   oom->asked > 0.0 ? asked : "", (long long)oom->step);
     else
         check_fail(ctx, CONFIDENCE_STRONG, "marker",
                    "out of memory after an evaluation had begun (line %lld)%s%s at step %lld",

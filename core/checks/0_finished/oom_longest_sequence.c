@@ -16,18 +16,21 @@ static void state_reason(struct check_ctx *ctx, const struct oom_event *oom)
     if (oom->reason == OOM_BECAUSE_TAIL)
         check_fail(ctx, CONFIDENCE_STRONG, "tail",
                    "out of memory after %lld good steps; the longest row has %.0f tokens, %.1f "
-                   "times the 95th percentile (%.0f)", step, oom->max_length, ratio, oom->p95);
+                   "times the 95th percentile (%.0f)",
+                   step, oom->max_length, ratio, oom->p95);
     else if (oom->reason == OOM_BECAUSE_BATCH)
         check_fail(ctx, CONFIDENCE_LIKELY, "batch",
                    "out of memory after %lld good steps, in a batch that by replay holds a row of "
-                   "the longest 1 %% (%.0f tokens or more)", step, oom->p99);
+                   "the longest 1 %% (%.0f tokens or more)",
+                   step, oom->p99);
     else if (oom->reason == OOM_BECAUSE_GROUPED)
         check_fail(ctx, CONFIDENCE_LIKELY, "grouped",
                    "out of memory after %lld good steps with rows grouped by length", step);
     else
         check_fail(ctx, CONFIDENCE_LIKELY, "form",
                    "out of memory in a training step after %lld good steps: the form of one batch "
-                   "longer than the others", step);
+                   "longer than the others",
+                   step);
 }
 
 /* F21: how often a random batch holds such a row. */
@@ -40,7 +43,8 @@ static void show_chance(struct check_ctx *ctx)
     double chance = 1.0 - pow(0.99, batch);
     evidence_number(ctx, chance, NAN,
                     "a random batch of %.0f rows holds one of the longest 1 %% with a chance of "
-                    "%.4f", batch, chance);
+                    "%.4f",
+                    batch, chance);
 }
 
 static void show_lengths(struct check_ctx *ctx, const struct oom_event *oom)
@@ -53,14 +57,16 @@ static void show_lengths(struct check_ctx *ctx, const struct oom_event *oom)
         return;
     }
     (void)facts_lengths(ctx->facts, &n, &dataset);
-    struct evidence *e = evidence_add(ctx, "dataset",
-                                      "token lengths of %zu rows: p95 %.0f, p99 %.0f, max %.0f", n,
-                                      oom->p95, oom->p99, oom->max_length);
+    struct evidence *e =
+        evidence_add(ctx, "dataset", "token lengths of %zu rows: p95 %.0f, p99 %.0f, max %.0f", n,
+                     oom->p95, oom->p99, oom->max_length);
     if (dataset)
         e->source_id = dataset->source_id;
     if (oom->n_batch > 0)
-        evidence_add(ctx, "dataset", "rows of the step by replay: %lld and %zu more, not confirmed "
-                     "by a logged value", (long long)oom->batch[0], oom->n_batch - 1);
+        evidence_add(ctx, "dataset",
+                     "rows of the step by replay: %lld and %zu more, not confirmed "
+                     "by a logged value",
+                     (long long)oom->batch[0], oom->n_batch - 1);
     show_chance(ctx);
 }
 
@@ -116,7 +122,8 @@ static int judge_quiet_run(struct check_ctx *ctx, const struct oom_events *event
         return check_pass(ctx, CONFIDENCE_STRONG,
                           "the longest batch comes first and the first steps passed");
     if (facts_bool(facts, "packing") == 1 && facts->last_step >= 3)
-        return check_pass(ctx, CONFIDENCE_STRONG, "packed rows are all equally long, and steps passed");
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "packed rows are all equally long, and steps passed");
     if (events->n > 0)
         return check_unknown(ctx, "a run that gets past the out-of-memory error at step %lld",
                              (long long)events->events[events->n - 1].step);

@@ -50,13 +50,14 @@ static void state_held(struct check_ctx *ctx, const struct oom_event *oom)
         number_bytes(size, oom->own > 0.0 ? oom->own : oom->allocated);
         check_fail(ctx, CONFIDENCE_STRONG, "little-own",
                    "out of memory at step %lld although this process held only %s of %s and "
-                   "nothing was free", (long long)oom->step, size, total);
+                   "nothing was free",
+                   (long long)oom->step, size, total);
         break;
     case OOM_BECAUSE_EARLIER_RUN:
         check_fail(ctx, CONFIDENCE_STRONG, "earlier-run",
                    "out of memory at step %lld, after an earlier training finished in the same "
-                   "output (line %lld) and kept its memory", (long long)oom->step,
-                   (long long)oom->earlier_end->line);
+                   "output (line %lld) and kept its memory",
+                   (long long)oom->step, (long long)oom->earlier_end->line);
         evidence_event(ctx, oom->earlier_end);
         break;
     case OOM_BECAUSE_BARE:
@@ -83,6 +84,17 @@ static bool begins_at_start(const struct run_facts *facts)
            facts_event(facts, "last-progress", NULL) || (loss && loss->n > 0);
 }
 
+/* An error at the start whose figures leave out what this process held: it may be (b). */
+static const struct oom_event *undecided(const struct oom_events *events)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        const struct oom_event *oom = &events->events[i];
+        if (oom->class == OOM_TRAIN && oom->step <= 1 && oom->own <= 0.0 && oom->allocated <= 0.0)
+            return oom;
+    }
+    return NULL;
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     struct oom_events events;
@@ -100,11 +112,19 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (oom_events_first(&events, OOM_RETRIED))
         check_info(ctx, "an out-of-memory error was retried at a smaller batch");
+    if (undecided(&events)) {
+        evidence_event(ctx, undecided(&events)->event);
+        return check_unknown(ctx,
+                             "nvidia-smi as it was at the start: the out-of-memory error at "
+                             "step %lld does not say what this process held",
+                             (long long)undecided(&events)->step);
+    }
     if (!begins_at_start(ctx->facts))
         return check_unknown(ctx, "the console log from the start of the run");
     return check_pass(ctx, CONFIDENCE_STRONG,
-                      "the log shows the training under way and no out-of-memory error at step 0 or 1 "
-                      "that something else caused");
+                      events.n > 0
+                          ? "what ran out of memory was this process's own"
+                          : "the log begins at the start and holds no out-of-memory error");
 }
 
 const struct check check_oom_memory_held = {

@@ -50,8 +50,9 @@ static void show_split(struct check_ctx *ctx, const struct memory_facts *memory)
     number_bytes(logits, p->logits);
     evidence_number(ctx, p->total, memory->ladder.capacity,
                     "estimated peak %s (%s): weights %s, gradients %s, optimiser %s, activations "
-                    "%s, logits %s", total, memory_phase_name(estimate.peak), weights, gradients,
-                    optimiser, activations, logits);
+                    "%s, logits %s",
+                    total, memory_phase_name(estimate.peak), weights, gradients, optimiser,
+                    activations, logits);
 }
 
 static void say_rung(struct check_ctx *ctx, const struct rung *rung, double estimate)
@@ -76,15 +77,17 @@ static void climb(struct check_ctx *ctx, struct memory_facts *memory, const stru
     memory->ladder.measured = oom->allocated > 0.0 ? oom->allocated + oom->asked : 0.0;
     oom_ladder(&memory->shape, &memory->settings, &memory->ladder, memory->dialect, &ladder);
     if (ladder.scale != 1.0)
-        check_info(ctx, "the estimates are scaled by %.2f, since the error states another size "
-                        "than the formula gives", ladder.scale);
+        check_info(ctx,
+                   "the estimates are scaled by %.2f, since the error states another size "
+                   "than the formula gives",
+                   ladder.scale);
     ptrdiff_t single = ladder.proposal_is_single ? ladder.proposal : -1;
     if (single >= 0)
         say_rung(ctx, &ladder.rungs[single], ladder.rungs[single].alone);
     for (size_t i = 0; i < ladder.n; i++)
         if ((ptrdiff_t)i != single && !ladder.rungs[i].is_taken)
-            say_rung(ctx, &ladder.rungs[i], single >= 0 ? ladder.rungs[i].alone
-                                                        : ladder.rungs[i].estimate);
+            say_rung(ctx, &ladder.rungs[i],
+                     single >= 0 ? ladder.rungs[i].alone : ladder.rungs[i].estimate);
 }
 
 /* Allocated memory that grows step by step is a leak, not a batch. */
@@ -104,8 +107,10 @@ static void look_for_leak(struct check_ctx *ctx)
         double level = stat_median(curve->value, curve->n);
         if (stat_theil_sen(x, curve->value, curve->n, &slope) && level > 0.0 && slope.low > 0.0 &&
             100.0 * slope.slope / level > 0.005)
-            check_info(ctx, "%s grows by %.2g %% per 100 steps: memory leaks, a smaller batch only "
-                            "delays the end", NAMES[k], 1e4 * slope.slope / level);
+            check_info(ctx,
+                       "%s grows by %.2g %% per 100 steps: memory leaks, a smaller batch only "
+                       "delays the end",
+                       NAMES[k], 1e4 * slope.slope / level);
     }
 }
 
@@ -173,8 +178,10 @@ static int judge_quiet_run(struct check_ctx *ctx, const struct oom_events *event
         return check_unknown(ctx, "a run with the GPU memory free");
     if (retried) {
         const char *batch = event_capture(retried->retry, 1);
-        check_info(ctx, "an out-of-memory error was retried%s%s and training went on: the batch "
-                        "that fitted", *batch ? " at batch " : " at a smaller batch", batch);
+        check_info(ctx,
+                   "an out-of-memory error was retried%s%s and training went on: the batch "
+                   "that fitted",
+                   *batch ? " at batch " : " at a smaller batch", batch);
         evidence_event(ctx, retried->event);
     }
     if ((!loss || loss->n == 0) && !ctx->facts->has_end_marker)

@@ -1,5 +1,5 @@
-/* C7.5: are epochs, target modules, rank and rate in the usual ranges? A range is no proof: only the
- * first knob outside is proposed, in the order in which they are worth trying. */
+/* C7.5: are epochs, target modules, rank and rate in the usual ranges? A range is no proof: only
+ * the first knob outside is proposed, in the order in which they are worth trying. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static bool judge_epochs(struct check_ctx *ctx)
     bool by_steps = facts_number(facts, "max_steps", &steps) && steps > 0.0;
 
     if (by_steps && facts->last_epoch > 0.0)
-        epochs = facts->last_epoch;         /* max_steps overrides the epochs */
+        epochs = facts->last_epoch; /* max_steps overrides the epochs */
     else if (!setting_number(setting, &epochs))
         epochs = facts->planned_epochs > 0.0 ? facts->planned_epochs : 0.0;
     if (!(epochs > 0.0))
@@ -100,7 +100,7 @@ static bool judge_epochs(struct check_ctx *ctx)
             outside(ctx, "epochs", setting, sentence, "3 epochs");
         else
             check_info(ctx, "%.3g epochs: %s", epochs,
-                       falls ? "the evaluation loss still falls"
+                       falls        ? "the evaluation loss still falls"
                        : rows > 0.0 ? "few rows, more epochs than usual are common"
                                     : "how many rows there are is not known");
     }
@@ -111,8 +111,8 @@ static bool judge_epochs(struct check_ctx *ctx)
 
 static void judge_targets(struct check_ctx *ctx)
 {
-    static const char *const MLP[] = {"gate", "up_proj", "down_proj", "mlp", "fc", "dense_h", "w1",
-                                      "w2", "all", "linear", "c_proj", "dense"};
+    static const char *const MLP[] = {"gate", "up_proj", "down_proj", "mlp",    "fc",     "dense_h",
+                                      "w1",   "w2",      "all",       "linear", "c_proj", "dense"};
     const char *targets = facts_text(ctx->facts, "target_modules");
 
     if (!targets || facts_bool(ctx->facts, "lora_target_linear") == 1)
@@ -254,8 +254,9 @@ const struct check check_hyperparams_range = {
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "Epochs, target modules, rank and rate are in the usual ranges",
-    .why = "A value far outside what others use is the first single change to try, once the cheaper "
-           "checks have passed.",
+    .why =
+        "A value far outside what others use is the first single change to try, once the cheaper "
+        "checks have passed.",
     .applies = applies,
     .run = run,
 };

@@ -11,15 +11,15 @@
 
 struct kept {
     int64_t step;
-    const char *why;                    /* "deployed", "loaded at the end", "the last one" */
+    const char *why; /* "deployed", "loaded at the end", "the last one" */
     bool is_deployed, is_loaded;
 };
 
 struct folders {
     size_t n;
     bool has_best;
-    bool is_gone;                       /* the best one is not there any more */
-    bool is_one_file;                   /* every save went to the same file */
+    bool is_gone;     /* the best one is not there any more */
+    bool is_one_file; /* every save went to the same file */
 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -120,14 +120,16 @@ static void show(struct check_ctx *ctx, const struct eval_points *e, size_t best
 
     check_begins(ctx, e->step[best]);
     evidence_point(ctx, e->curve, e->at[best], "the best %s", e->curve->name);
-    struct evidence *kept = evidence_point(ctx, e->curve, e->at[at], "%s nearest to what was kept",
-                                           e->curve->name);
+    struct evidence *kept =
+        evidence_point(ctx, e->curve, e->at[at], "%s nearest to what was kept", e->curve->name);
     kept->bound = 1.05 * e->value[best];
     kept->has_bound = true;
     for (size_t i = 0; i < facts->n_artefacts && folders->is_gone; i++)
         if (strcmp(facts->artefacts[i].kind, "checkpoint") == 0)
-            evidence_add(ctx, "artefact", "checkpoint of step %lld is there, that of step %lld is "
-                         "not", (long long)facts->artefacts[i].step, (long long)e->step[best])
+            evidence_add(ctx, "artefact",
+                         "checkpoint of step %lld is there, that of step %lld is "
+                         "not",
+                         (long long)facts->artefacts[i].step, (long long)e->step[best])
                 ->source_id = facts->artefacts[i].source_id;
     evidence_setting(ctx, facts_setting(facts, "load_best_model_at_end"));
     evidence_setting(ctx, facts_setting(facts, "save_total_limit"));
@@ -152,10 +154,10 @@ static int judge_curve(struct check_ctx *ctx, const struct eval_points *e)
     size_t at = kept.is_loaded ? best : nearest(e, kept.step);
     double sigma = e->n >= 5 ? stat_noise(e->value, e->n) : 0.0;
     double d = e->value[at] - e->value[best], level = fabs(e->value[best]);
-    const char *branch = folders.is_gone                     ? "gone"
-                         : folders.is_one_file               ? "one-file"
+    const char *branch = folders.is_gone                         ? "gone"
+                         : folders.is_one_file                   ? "one-file"
                          : kept.is_deployed && kept.step != step ? "deployed"
-                                                             : "";
+                                                                 : "";
     if (d >= 0.05 * level && d > 0.0)
         check_fail(ctx, CONFIDENCE_STRONG, branch,
                    "%s is %.4g at step %lld, which is %s, and %.4g at step %lld (+%.1f %%)",
@@ -164,7 +166,8 @@ static int judge_curve(struct check_ctx *ctx, const struct eval_points *e)
     else if (folders.is_gone && d > 0.01 * level)
         check_fail(ctx, CONFIDENCE_STRONG, branch,
                    "the best checkpoint (step %lld, %s %.4g) does not exist any more; kept is %.4g "
-                   "(+%.1f %%)", (long long)step, e->curve->name, e->value[best], e->value[at],
+                   "(+%.1f %%)",
+                   (long long)step, e->curve->name, e->value[best], e->value[at],
                    100.0 * d / level);
     else if (d > fmax(0.01 * level, 2.0 * sigma))
         check_warn(ctx, CONFIDENCE_LIKELY, branch,
@@ -173,8 +176,8 @@ static int judge_curve(struct check_ctx *ctx, const struct eval_points *e)
                    (long long)step, 100.0 * d / level);
     else
         return check_pass(ctx, CONFIDENCE_STRONG,
-                          "%s of what was kept (%s) is within %.2f %% of the best",
-                          e->curve->name, kept.why, level > 0.0 ? 100.0 * d / level : 0.0);
+                          "%s of what was kept (%s) is within %.2f %% of the best", e->curve->name,
+                          kept.why, level > 0.0 ? 100.0 * d / level : 0.0);
     show(ctx, e, best, at, &folders);
     return OK;
 }
@@ -185,7 +188,8 @@ static void judge_warnings(struct check_ctx *ctx)
         const char *pattern, *sentence;
     } WARNINGS[] = {
         {"early-stopping-no-metric", "early stopping was off, since its metric was not found"},
-        {"best-model-missing", "the best model could not be located at the end: the last one was kept"},
+        {"best-model-missing",
+         "the best model could not be located at the end: the last one was kept"},
     };
     for (size_t i = 0; i < sizeof WARNINGS / sizeof *WARNINGS; i++) {
         const struct event *event = find_pattern(ctx->facts, WARNINGS[i].pattern, NULL);
@@ -224,8 +228,10 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "evaluation during training (eval_loss)");
     if (metric) {
         evidence_setting(ctx, facts_setting(ctx->facts, "metric_for_best_model"));
-        return check_pass(ctx, CONFIDENCE_LIKELY, "the best model is chosen by %s on purpose, not by "
-                                                  "the loss", metric);
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "the best model is chosen by %s on purpose, not by "
+                          "the loss",
+                          metric);
     }
     if (points.n < 2)
         return check_unknown(ctx, "a second evaluation during training");
@@ -240,8 +246,9 @@ const struct check check_last_not_best = {
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "The kept checkpoint is the best one",
-    .why = "The last checkpoint is kept by default; when an earlier one was better, the better model "
-           "was trained and thrown away.",
+    .why =
+        "The last checkpoint is kept by default; when an earlier one was better, the better model "
+        "was trained and thrown away.",
     .applies = applies,
     .run = run,
 };

@@ -16,11 +16,11 @@ static const double FAIL_RISE = 0.05, WARN_RISE = 0.02;
 enum training { TRAINING_UNKNOWN, TRAINING_FELL, TRAINING_DID_NOT_FALL };
 
 struct judged {
-    struct eval_points points;          /* without a reloaded best model's row */
+    struct eval_points points; /* without a reloaded best model's row */
     struct overfit overfit;
     enum verdict verdict;
     enum training training;
-    bool is_risen;                      /* by more than WARN's bound */
+    bool is_risen; /* by more than WARN's bound */
 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -53,7 +53,8 @@ static enum training training_since(struct check_ctx *ctx, int64_t best_step)
     if (before == 0 || loss.step[0] == NONE)
         return TRAINING_UNKNOWN;
     size_t k = before < 3 ? before : 3, m = loss.n < 3 ? loss.n : 3;
-    double then = stat_mean(loss.value + before - k, k), now = stat_mean(loss.value + loss.n - m, m);
+    double then = stat_mean(loss.value + before - k, k),
+           now = stat_mean(loss.value + loss.n - m, m);
     return now <= 0.99 * then ? TRAINING_FELL : TRAINING_DID_NOT_FALL;
 }
 
@@ -134,8 +135,8 @@ static void show(struct check_ctx *ctx, const struct judged *j)
 
     check_begins(ctx, p->step[o->best]);
     evidence_point(ctx, p->curve, p->at[o->best], "the best %s", p->curve->name);
-    struct evidence *e = evidence_point(ctx, p->curve, p->at[p->n - 1], "the last %s",
-                                        p->curve->name);
+    struct evidence *e =
+        evidence_point(ctx, p->curve, p->at[p->n - 1], "the last %s", p->curve->name);
     e->bound = o->best_value + fmax(WARN_RISE * fabs(o->best_value), 2.0 * o->sigma);
     e->has_bound = true;
     if (stairs >= 2)
@@ -159,15 +160,17 @@ static int state_rise(struct check_ctx *ctx, const struct judged *j)
         (void)snprintf(sigmas, sizeof sigmas, ", %.1f sigma",
                        (o->last_value - o->best_value) / o->sigma);
     if (j->verdict == VERDICT_FAIL && !is_small)
-        check_fail(ctx, CONFIDENCE_STRONG, "",
-                   "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
-                   name, o->best_value, (long long)j->points.step[o->best], o->last_value,
-                   100.0 * o->rise, sigmas);
+        check_fail(
+            ctx, CONFIDENCE_STRONG, "",
+            "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
+            name, o->best_value, (long long)j->points.step[o->best], o->last_value, 100.0 * o->rise,
+            sigmas);
     else
-        check_warn(ctx, CONFIDENCE_LIKELY, is_small ? "small-eval" : "",
-                   "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
-                   name, o->best_value, (long long)j->points.step[o->best], o->last_value,
-                   100.0 * o->rise, sigmas);
+        check_warn(
+            ctx, CONFIDENCE_LIKELY, is_small ? "small-eval" : "",
+            "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
+            name, o->best_value, (long long)j->points.step[o->best], o->last_value, 100.0 * o->rise,
+            sigmas);
     if (is_small)
         check_info(ctx, "small eval set: %lld rows", (long long)rows);
     show(ctx, j);
@@ -211,8 +214,10 @@ static int run(struct check_ctx *ctx, struct error *err)
                           100.0 * fmax(WARN_RISE, 2.0 * o->sigma / fabs(o->best_value)),
                           worst.points.n);
     if (worst.is_risen && o->n_later >= LATER_POINTS)
-        return check_unknown(ctx, "the training loss up to step %lld, to tell overfitting from "
-                                  "divergence", (long long)worst.points.step[worst.points.n - 1]);
+        return check_unknown(ctx,
+                             "the training loss up to step %lld, to tell overfitting from "
+                             "divergence",
+                             (long long)worst.points.step[worst.points.n - 1]);
     return check_unknown(ctx, "%d evaluations, two of them after the best (there are %zu)",
                          ENOUGH_POINTS, worst.points.n);
 }

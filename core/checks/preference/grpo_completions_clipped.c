@@ -1,5 +1,5 @@
-/* P.1: do completions end before the limit? A completion that is cut has no end and often no answer,
- * so its reward says nothing. */
+/* P.1: do completions end before the limit? A completion that is cut has no end and often no
+ * answer, so its reward says nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@ enum { ENOUGH_ROWS = 5 };
 static const double RED = 0.8, AMBER = 0.5;
 
 struct ratios {
-    const struct curve *curve;          /* where the ratios come from */
-    const size_t *at;                   /* row of that curve */
+    const struct curve *curve; /* where the ratios come from */
+    const size_t *at;          /* row of that curve */
     const double *value;
     size_t n;
-    bool is_from_length;                /* mean length = limit, in place of the ratio itself */
+    bool is_from_length; /* mean length = limit, in place of the ratio itself */
 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -89,10 +89,9 @@ static void show(struct check_ctx *ctx, const struct ratios *ratios, double medi
     const struct curve *length = facts_curve(ctx->facts, "completions/mean_length");
 
     check_begins(ctx, ratios->curve->step[ratios->at[first]]);
-    struct evidence *e = evidence_range(ctx, ratios->curve, ratios->at[first],
-                                        ratios->at[ratios->n - 1],
-                                        ratios->is_from_length ? "mean length at the limit"
-                                                               : "share of cut completions");
+    struct evidence *e = evidence_range(
+        ctx, ratios->curve, ratios->at[first], ratios->at[ratios->n - 1],
+        ratios->is_from_length ? "mean length at the limit" : "share of cut completions");
     e->value = median;
     e->has_value = true;
     e->bound = bound;
@@ -118,16 +117,18 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     (void)err;
     if (!read_ratios(ctx, &ratios))
-        return check_unknown(ctx, "metric rows with completions/clipped_ratio, or completion lengths "
-                                  "and max_completion_length");
+        return check_unknown(ctx,
+                             "metric rows with completions/clipped_ratio, or completion lengths "
+                             "and max_completion_length");
     double median = stat_median(ratios.value, ratios.n);
     bool starts_low = stat_median(ratios.value, ratios.n < 4 ? 1 : ratios.n / 4) < 0.3;
     const char *branch = starts_low && moved_up(ctx, "reward") ? "rising" : "";
     if (median >= AMBER && is_late_growth(ctx, &ratios)) {
         check_info(ctx, "completions grow into the limit late, while the reward rises: look at the "
                         "length, not at the limit");
-        return check_pass(ctx, CONFIDENCE_LIKELY, "completions ended before the limit in the first "
-                                                  "half of the run");
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "completions ended before the limit in the first "
+                          "half of the run");
     }
     if (median >= RED && ratios.n >= ENOUGH_ROWS) {
         check_fail(ctx, CONFIDENCE_CERTAIN, branch,
@@ -145,8 +146,10 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (ratios.n < ENOUGH_ROWS)
         return check_unknown(ctx, "%zu more logged rows", ENOUGH_ROWS - ratios.n);
-    return check_pass(ctx, CONFIDENCE_STRONG, "%.0f %% of the completions are cut (median of %zu "
-                                              "rows, bound 50 %%)", 100.0 * median, ratios.n);
+    return check_pass(ctx, CONFIDENCE_STRONG,
+                      "%.0f %% of the completions are cut (median of %zu "
+                      "rows, bound 50 %%)",
+                      100.0 * median, ratios.n);
 }
 
 const struct check check_grpo_completions_clipped = {
@@ -155,8 +158,9 @@ const struct check check_grpo_completions_clipped = {
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_BLOCKS,
     .title = "Completions end before the limit",
-    .why = "A completion cut at the limit has no end and often no answer: its reward teaches nothing, "
-           "and with nearly all of them cut training breaks.",
+    .why =
+        "A completion cut at the limit has no end and often no answer: its reward teaches nothing, "
+        "and with nearly all of them cut training breaks.",
     .applies = applies,
     .run = run,
 };

@@ -14,9 +14,9 @@ static const double DEAD = 0.9, WEAK = 0.8, NOTED = 0.5;
 struct signal {
     const struct curve *curve;
     const size_t *at;
-    const double *z;                    /* share of groups without a difference, by row */
+    const double *z; /* share of groups without a difference, by row */
     size_t n;
-    bool is_share;                      /* rows are 0 or 1: their share counts, not their median */
+    bool is_share; /* rows are 0 or 1: their share counts, not their median */
 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -75,10 +75,10 @@ static void show(struct check_ctx *ctx, const struct signal *signal, size_t from
     const struct curve *reward = facts_curve(ctx->facts, "reward");
 
     check_begins(ctx, signal->curve->step[signal->at[from]]);
-    struct evidence *e = evidence_range(ctx, signal->curve, signal->at[from],
-                                        signal->at[signal->n - 1],
-                                        signal->is_share ? "rows whose groups have no difference"
-                                                         : "share of groups without a difference");
+    struct evidence *e =
+        evidence_range(ctx, signal->curve, signal->at[from], signal->at[signal->n - 1],
+                       signal->is_share ? "rows whose groups have no difference"
+                                        : "share of groups without a difference");
     e->value = value;
     e->has_value = true;
     e->bound = bound;
@@ -112,7 +112,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (!rose && whole >= DEAD) {
         check_fail(ctx, CONFIDENCE_CERTAIN, "",
                    "%.0f %% of the groups have no difference in reward (%zu rows), and the reward "
-                   "did not rise first", 100.0 * whole, signal.n);
+                   "did not rise first",
+                   100.0 * whole, signal.n);
         show(ctx, &signal, 0, whole, DEAD);
         return OK;
     }
@@ -124,15 +125,17 @@ static int run(struct check_ctx *ctx, struct error *err)
         return OK;
     }
     if (rose && half >= WEAK)
-        check_info(ctx, "most groups of the last half have equal rewards, after the reward rose from "
-                        "%.3g to %.3g: learned, harder prompts would go on", reward.first,
-                   reward.last);
+        check_info(ctx,
+                   "most groups of the last half have equal rewards, after the reward rose from "
+                   "%.3g to %.3g: learned, harder prompts would go on",
+                   reward.first, reward.last);
     else if (level(&signal, signal.n - signal.n / 4) >= NOTED)
         check_info(ctx, "late in the run %.0f %% of the groups have no difference",
                    100.0 * level(&signal, signal.n - signal.n / 4));
-    return check_pass(ctx, CONFIDENCE_STRONG, "%.0f %% of the groups have no difference in reward "
-                                              "(%zu rows, bound 80 %%%s)", 100.0 * whole, signal.n,
-                      rose ? "; the reward rose" : "");
+    return check_pass(ctx, CONFIDENCE_STRONG,
+                      "%.0f %% of the groups have no difference in reward "
+                      "(%zu rows, bound 80 %%%s)",
+                      100.0 * whole, signal.n, rose ? "; the reward rose" : "");
 }
 
 const struct check check_grpo_no_signal = {

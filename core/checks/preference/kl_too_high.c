@@ -68,8 +68,8 @@ static double mean_length(struct check_ctx *ctx)
 
 struct kl {
     struct values values;
-    double bound;                       /* in the unit of the values */
-    bool is_likely;                     /* per sequence, length not known */
+    double bound;   /* in the unit of the values */
+    bool is_likely; /* per sequence, length not known */
     bool is_sequence;
 };
 
@@ -127,8 +127,10 @@ static void show_settings(struct check_ctx *ctx)
     evidence_setting(ctx, facts_setting(ctx->facts, "init_kl_coef"));
     evidence_setting(ctx, facts_setting(ctx->facts, "learning_rate"));
     if (facts_number(ctx->facts, "learning_rate", &rate) && rate <= 1e-7)
-        check_info(ctx, "a learning rate of %.1g gives the same picture and is the more likely "
-                        "reason", rate);
+        check_info(ctx,
+                   "a learning rate of %.1g gives the same picture and is the more likely "
+                   "reason",
+                   rate);
 }
 
 static int judge_target(struct check_ctx *ctx, const struct kl *kl)
@@ -142,7 +144,8 @@ static int judge_target(struct check_ctx *ctx, const struct kl *kl)
     if (median >= 0.05 * target)
         return OK;
     check_warn(ctx, CONFIDENCE_LIKELY, "target",
-               "the KL of the last half is %.3g, less than 5 %% of its target %.3g", median, target);
+               "the KL of the last half is %.3g, less than 5 %% of its target %.3g", median,
+               target);
     evidence_setting(ctx, facts_setting(ctx->facts, "target_kl"));
     advise(ctx, "the KL coefficient");
     return OK;
@@ -164,8 +167,10 @@ static int judge_rl(struct check_ctx *ctx)
     double last = stat_median(kl.values.y + n - quarter, quarter);
     bool is_still = all_below(&kl.values, kl.bound) && last < GROWTH * first;
     if (!is_still) {
-        check_pass(ctx, CONFIDENCE_STRONG, "the KL moved: %.3g in the first quarter, %.3g in the "
-                                           "last", first, last);
+        check_pass(ctx, CONFIDENCE_STRONG,
+                   "the KL moved: %.3g in the first quarter, %.3g in the "
+                   "last",
+                   first, last);
         return judge_target(ctx, &kl);
     }
     if (read_finite(ctx, "reward", &reward))
@@ -179,16 +184,18 @@ static int judge_rl(struct check_ctx *ctx)
         return judge_target(ctx, &kl);
     }
     if (has_dead_groups(ctx) == 1)
-        return check_unknown(ctx, "a run whose groups differ in reward: without that nothing moves, "
-                                  "whatever the KL coefficient");
-    check_fail(ctx, kl.is_likely ? CONFIDENCE_LIKELY : CONFIDENCE_STRONG, "kl",
-               "the KL%s stays below %.3g for the whole run (%.3g in the first quarter, %.3g in the "
-               "last) and the reward does not move (%.3g to %.3g)",
-               kl.is_sequence ? " per sequence" : " per token", kl.bound, first, last,
-               movement.first, movement.last);
+        return check_unknown(ctx,
+                             "a run whose groups differ in reward: without that nothing moves, "
+                             "whatever the KL coefficient");
+    check_fail(
+        ctx, kl.is_likely ? CONFIDENCE_LIKELY : CONFIDENCE_STRONG, "kl",
+        "the KL%s stays below %.3g for the whole run (%.3g in the first quarter, %.3g in the "
+        "last) and the reward does not move (%.3g to %.3g)",
+        kl.is_sequence ? " per sequence" : " per token", kl.bound, first, last, movement.first,
+        movement.last);
     check_begins(ctx, kl.values.curve->step[kl.values.at[0]]);
-    struct evidence *e = evidence_range(ctx, kl.values.curve, kl.values.at[0],
-                                        kl.values.at[n - 1], "KL of every row below the bound");
+    struct evidence *e = evidence_range(ctx, kl.values.curve, kl.values.at[0], kl.values.at[n - 1],
+                                        "KL of every row below the bound");
     e->value = last;
     e->has_value = true;
     e->bound = kl.bound;
@@ -243,12 +250,15 @@ static int judge_dpo(struct check_ctx *ctx)
     if (margin < 0.05 * beta && accuracy <= 0.55) {
         check_fail(ctx, CONFIDENCE_STRONG, "margins",
                    "margins of %.3g at the end (bound %.3g) and accuracies of %.2f: the policy is "
-                   "hardly different from the reference", margin, 0.05 * beta, accuracy);
+                   "hardly different from the reference",
+                   margin, 0.05 * beta, accuracy);
         evidence_point(ctx, accuracies.curve, accuracies.at[accuracies.n - 1], "accuracies");
         return fail_dpo(ctx, &margins, "margins");
     }
-    return check_pass(ctx, CONFIDENCE_STRONG, "margins of %.3g and accuracies of %.2f in the last "
-                                              "quarter", margin, accuracy);
+    return check_pass(ctx, CONFIDENCE_STRONG,
+                      "margins of %.3g and accuracies of %.2f in the last "
+                      "quarter",
+                      margin, accuracy);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

@@ -1,5 +1,5 @@
-/* P.7: is the estimated KL clearly negative? A divergence cannot be; an estimate below −1 means that
- * the samples were not drawn from the policy that is measured. */
+/* P.7: is the estimated KL clearly negative? A divergence cannot be; an estimate below −1 means
+ * that the samples were not drawn from the policy that is measured. */
 #include <math.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 static const double CLEAR = -5.0, BOUND = -1.0;
 
 struct lows {
-    size_t n;                           /* values below −1 */
+    size_t n; /* values below −1 */
     double least;
-    const struct curve *curve;          /* where the least stands, or NULL */
+    const struct curve *curve; /* where the least stands, or NULL */
     size_t at, first;
-    const struct event *event;          /* a warning in the log, or NULL */
+    const struct event *event; /* a warning in the log, or NULL */
     double event_least;
     size_t n_events;
 };
@@ -64,9 +64,9 @@ static void look_at_warnings(const struct run_facts *facts, struct lows *lows)
 
 static void show(struct check_ctx *ctx, const struct lows *lows)
 {
-    static const char *const NAMES[] = {"top_k", "top_p", "temperature", "min_length",
-                                        "min_new_tokens", "generation_kwargs", "pad_token_id",
-                                        "eos_token_id"};
+    static const char *const NAMES[] = {"top_k",        "top_p",          "temperature",
+                                        "min_length",   "min_new_tokens", "generation_kwargs",
+                                        "pad_token_id", "eos_token_id"};
 
     if (lows->curve) {
         check_begins(ctx, lows->curve->step[lows->first]);
@@ -116,8 +116,9 @@ const struct check check_negative_kl = {
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_MISLEADS,
     .title = "Estimated KL is not clearly negative",
-    .why = "A KL clearly below zero means that samples and policy do not belong together: the penalty "
-           "then rewards what it should hold back.",
+    .why =
+        "A KL clearly below zero means that samples and policy do not belong together: the penalty "
+        "then rewards what it should hold back.",
     .applies = applies,
     .run = run,
 };
