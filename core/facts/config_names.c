@@ -576,7 +576,7 @@ const char *config_value(const char *name, const char *value, enum value_type *t
 
 bool config_value_is_open(const char *name, const char *value, enum value_type type)
 {
-    if (type == VALUE_TEXT && strcasecmp(value, "auto") == 0)
+    if (type == VALUE_TEXT && (*value == '\0' || strcasecmp(value, "auto") == 0))
         return true;
     /* "no flash attention" does not say which other one */
     return strcmp(name, "attn_implementation") == 0 && strcasecmp(value, "false") == 0;
