@@ -152,6 +152,8 @@ static int settle(struct importing *importing, const struct source *before, stru
     struct source after;
     int rc = OK;
 
+    bool claims_growth = import->state == SOURCE_GROWING;
+
     if (describe(file, &after, NULL) != OK || after.inode != before->inode)
         return sink_note(importing->sink, NOTE_WARN, NONE, NONE, err,
                          "the file was removed or replaced while it was read");

@@ -42,7 +42,7 @@ static int64_t state_step(const struct run_facts *facts, const struct source *so
     for (size_t i = 0; i < facts->n_settings; i++) {
         const struct setting *s = &facts->settings[i];
 
-        if (s->source_id == source->id && strcmp(s->raw_name, "global_step") == 0 &&
+        if (s->source_id == source->id && strcmp(s->raw_name, "state.global_step") == 0 &&
             setting_number(s, &value) && value >= 0 && value < 9e15)
             return (int64_t)value;
     }

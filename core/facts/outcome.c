@@ -11,13 +11,20 @@
 
 /* ---- Progress ---- */
 
+/* Fields of trainer_state.json stand under their own name or with "state." before it. */
 static bool setting_of_state(const struct run_facts *facts, const struct source *source,
-                             const char *raw_name, double *out)
+                             const char *field, double *out)
 {
-    for (size_t i = 0; i < facts->n_settings; i++)
-        if (facts->settings[i].source_id == source->id &&
-            strcmp(facts->settings[i].raw_name, raw_name) == 0)
-            return setting_number(&facts->settings[i], out);
+    for (size_t i = 0; i < facts->n_settings; i++) {
+        const char *name = facts->settings[i].raw_name;
+
+        if (facts->settings[i].source_id != source->id)
+            continue;
+        if (strncmp(name, "state.", 6) == 0)
+            name += 6;
+        if (strcmp(name, field) == 0 && setting_number(&facts->settings[i], out))
+            return true;
+    }
     return false;
 }
 
@@ -129,9 +136,7 @@ static bool has_end_marker(const struct run_facts *facts)
         for (size_t k = 0; k < facts->n_series; k++)
             if (strcmp(facts->series[k].raw_name, SERIES[i]) == 0)
                 return true;
-    if (facts_event(facts, "end-marker", NULL))
-        return true;
-    return facts_bool(facts, "should_training_stop") == 1;
+    return facts_event(facts, "end-marker", NULL) != NULL;
 }
 
 static bool state_says_stop(const struct run_facts *facts, const struct source *state)
@@ -215,13 +220,25 @@ static int64_t last_training_line(const struct run_facts *facts, int64_t source_
     return last;
 }
 
+/* The exception belongs to what followed training, unless another training began in between. */
 static bool ended_before(const struct run_facts *facts, const struct event *event)
 {
-    for (const struct event *e = facts_event(facts, "end-marker", NULL); e;
-         e = facts_event(facts, "end-marker", e))
-        if (e->source_id == event->source_id && e->line < event->line)
-            return true;
-    return false;
+    int64_t end = NONE, began = NONE;
+
+    for (size_t i = 0; i < facts->n_events; i++) {
+        const struct event *e = &facts->events[i];
+        bool begins = strcmp(e->kind, "start-marker") == 0 ||
+                      strcmp(e->kind, "training-restart") == 0 ||
+                      strcmp(e->kind, "last-progress") == 0;
+
+        if (e->source_id != event->source_id || e->line >= event->line)
+            continue;
+        if (strcmp(e->kind, "end-marker") == 0 && e->line > end)
+            end = e->line;
+        if (begins && e->line > began)
+            began = e->line;
+    }
+    return end != NONE && began <= end;
 }
 
 /* A bar that went on, or an OOM that was answered with a smaller batch, says that it lived. */
@@ -309,6 +326,18 @@ static bool is_growing(const struct run_facts *facts, const struct source **whic
     return false;
 }
 
+/* A metric file that the process wrote row by row ends where the process ended. */
+static bool has_log(const struct run_facts *facts)
+{
+    static const char *const LOGS[] = {"metrics_table", "trainer_log"};
+
+    for (size_t i = 0; i < facts->n_sources; i++)
+        for (size_t k = 0; k < sizeof LOGS / sizeof *LOGS; k++)
+            if (strcmp(facts->sources[i].importer, LOGS[k]) == 0)
+                return true;
+    return facts->has_training_log;
+}
+
 /* Something later than the crash carried training on: another log, or a state beyond it. */
 static bool was_resumed_after(const struct run_facts *facts, const struct event *crash)
 {
@@ -343,7 +372,7 @@ void outcome_decide(struct run_facts *facts)
             arena_printf(arena, "%s is still being written", facts_file_name(facts, growing->id)));
     else if (facts->run.marks & MARK_EVAL_ONLY)
         say(facts, OUTCOME_UNKNOWN, "nothing was trained");
-    else if ((facts->has_training_log || facts->has_final_state) && fell_short(facts))
+    else if ((has_log(facts) || facts->has_final_state) && fell_short(facts))
         say(facts, OUTCOME_STOPPED,
             facts->max_steps > 0
                 ? arena_printf(arena, "step %lld of %lld, no end marker",

@@ -59,7 +59,7 @@ static const char *args_class(const struct run_facts *facts)
 static bool has_columns(const struct dataset *dataset, const char *const *names)
 {
     for (; *names; names++) {
-        struct str rest = str_of(dataset->columns), part;
+        struct str rest = str_of(dataset->columns), part;       /* NULL: no columns known */
         bool found = false;
 
         while (!found && str_split(&rest, ',', &part))
@@ -145,7 +145,7 @@ static bool is_ppo(const struct run_facts *facts)
     return has_series(facts, "objective/kl") || has_series(facts, "env/reward_mean") ||
            has_series_beginning(facts, "ppo/") || is_stated(facts, "init_kl_coef") ||
            is_stated(facts, "kl_coef") || contains(class, "PPOConfig") ||
-           contains(class, "PPOTrainer") || is_word(facts_text(facts, "stage"), PPO) ||
+           contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) || is_word(facts_text(facts, "stage"), PPO) ||
            is_word(facts_text(facts, "rl"), PPO);
 }
 
@@ -193,6 +193,21 @@ static bool is_dpo(const struct run_facts *facts)
 static bool is_reward_model(const struct run_facts *facts)
 {
     return is_reward_model_by_name(facts) || has_pairs(facts);
+}
+
+/* The first bytes of the file that the rows are from; free() it. NULL: not readable any more. */
+static char *head_of(const struct run_facts *facts, const struct dataset *dataset, size_t *n)
+{
+    const struct source *source = facts_source(facts, dataset->source_id);
+    struct source_file *file = NULL;
+    char *head = malloc(TEXT_HEAD_BYTES);
+
+    *n = 0;
+    if (head && source && source_open(&file, source->path, NULL) == OK &&
+        source_at(file, 0, head, TEXT_HEAD_BYTES, n, NULL) != OK)
+        *n = 0;
+    source_close(file);
+    return head;
 }
 
 static bool has_class_labels(const struct run_facts *facts)
@@ -259,23 +274,27 @@ static bool is_seq2seq(const struct run_facts *facts)
            !facts_setting_on(facts, SIDE_MODEL, "architectures");
 }
 
-/* A text column that was rendered before training still shows its turns. */
+/* A text column that was rendered before training still shows its turns: a mark of a template, or
+ * two words that answer each other. */
 static bool text_has_turns(const struct run_facts *facts, const struct dataset *dataset)
 {
-    static const char *const MARKS[] = {
-        "<|im_start|>", "[INST]", "### ", "<|user|>", "<|assistant|>", "USER:", "Human:",
-        "Assistant:", "<start_of_turn>", "<|start_header_id|>", "<|role_start|>", NULL};
-    const struct source *source = facts_source(facts, dataset->source_id);
-    struct source_file *file = NULL;
-    char *head = malloc(TEXT_HEAD_BYTES);
-    size_t n = 0;
+    static const struct {
+        const char *mark, *answer;      /* answer NULL: the mark is enough */
+    } MARKS[] = {
+        {"<|im_start|>", NULL},      {"[INST]", NULL},        {"### ", NULL},
+        {"<|user|>", NULL},          {"<|assistant|>", NULL}, {"<start_of_turn>", NULL},
+        {"<|start_header_id|>", NULL}, {"USER:", "ASSISTANT:"}, {"User:", "Assistant:"},
+        {"Human:", "Assistant:"},    {"Question:", "Answer:"}, {"Q:", "A:"},
+        {"Instruction:", "Response:"}, {"Input:", "Output:"},
+    };
+    size_t n;
+    char *head = head_of(facts, dataset, &n);
+    struct str text = str_from(head, n);
     bool found = false;
 
-    if (head && source && source_open(&file, source->path, NULL) == OK &&
-        source_at(file, 0, head, TEXT_HEAD_BYTES, &n, NULL) == OK)
-        for (size_t i = 0; MARKS[i] && !found; i++)
-            found = str_find(str_from(head, n), MARKS[i]) >= 0;
-    source_close(file);
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS && n && !found; i++)
+        found = str_find(text, MARKS[i].mark) >= 0 &&
+                (!MARKS[i].answer || str_find(text, MARKS[i].answer) >= 0);
     free(head);
     return found;
 }
@@ -283,6 +302,7 @@ static bool text_has_turns(const struct run_facts *facts, const struct dataset *
 static bool has_plain_text_rows(const struct run_facts *facts)
 {
     static const char *const PLAIN[] = {"text", NULL};
+    static const char *const LABEL[] = {"label", NULL};
     static const char *const TURNS[] = {"messages",   "sharegpt", "prompt-completion",
                                         "preference", "alpaca",   "kto", NULL};
     bool found = false;
@@ -292,7 +312,7 @@ static bool has_plain_text_rows(const struct run_facts *facts)
     for (size_t i = 0; i < facts->n_datasets; i++) {
         const struct dataset *d = &facts->datasets[i];
 
-        if (!trains_on(d) || !is_form(d, PLAIN))
+        if (!trains_on(d) || !is_form(d, PLAIN) || has_columns(d, LABEL))
             continue;
         if (text_has_turns(facts, d))
             return false;
@@ -319,7 +339,9 @@ static bool is_pretraining(const struct run_facts *facts)
             strcmp(s->raw_name, "datasets") == 0 && strstr(s->value, "\"type\":\"completion\""))
             return true;
     }
-    return !facts_text(facts, "stage") && has_plain_text_rows(facts);
+    /* A mask that looks for the answer says that there is one. */
+    return !facts_text(facts, "stage") && !is_stated(facts, "response_template") &&
+           !is_stated(facts, "completion_only_loss") && has_plain_text_rows(facts);
 }
 
 static bool has_training_signs(const struct run_facts *facts)
@@ -330,7 +352,8 @@ static bool has_training_signs(const struct run_facts *facts)
     static const char *const SFT[] = {"sft", NULL};
     /* Rows alone are a data set, not a run: something has to say that there was training. */
     bool was_training = args_class(facts) || is_stated(facts, "learning_rate") ||
-                        has_series(facts, "loss") || facts->has_training_log;
+                        is_stated(facts, "num_train_epochs") || has_series(facts, "loss") ||
+                        has_importer(facts, "console_log");
 
     return is_word(facts_text(facts, "stage"), SFT) || contains(args_class(facts), "SFT") ||
            task_type_is(facts, TASK) ||
@@ -403,7 +426,9 @@ void run_kind_decide(struct run_facts *facts)
 
     facts->kind_is_assumed = false;
     facts->run.kind = decide(facts);
-    if (facts->run.kind == KIND_UNKNOWN && has_series(facts, "loss")) {
+    if (facts->run.kind == KIND_UNKNOWN &&
+        (has_series(facts, "loss") || args_class(facts) ||
+         (facts->has_training_log && facts->last_step > 0))) {
         facts->run.kind = KIND_SFT;
         facts->kind_is_assumed = true;
     }

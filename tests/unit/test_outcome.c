@@ -217,7 +217,7 @@ static void a_state_in_a_checkpoint_alone_does_not_tell(void **state)
 {
     (void)state;
     int64_t id = source("/x/run/checkpoint-200/trainer_state.json", "hf_trainer_state");
-    state_says(id, "global_step", "200");
+    state_says(id, "state.global_step", "200");
     state_says(id, "max_steps", "300");
     assert_int_equal(decide(), OUTCOME_UNKNOWN);
     assert_int_equal(facts->last_step, 200);
@@ -230,9 +230,9 @@ static void a_final_state_short_of_the_plan_is_stopped(void **state)
     (void)state;
     int64_t early = source("/x/run/checkpoint-100/trainer_state.json", "hf_trainer_state");
     int64_t id = source("/x/run/trainer_state.json", "hf_trainer_state");
-    state_says(early, "global_step", "100");
+    state_says(early, "state.global_step", "100");
     state_says(early, "max_steps", "999");
-    state_says(id, "global_step", "200");
+    state_says(id, "state.global_step", "200");
     state_says(id, "max_steps", "300");
     assert_int_equal(decide(), OUTCOME_STOPPED);
     assert_true(facts->has_final_state);
@@ -242,9 +242,9 @@ static void a_stop_by_the_trainers_own_control_is_an_end(void **state)
 {
     (void)state;
     int64_t id = source("/x/run/trainer_state.json", "hf_trainer_state");
-    state_says(id, "global_step", "200");
+    state_says(id, "state.global_step", "200");
     state_says(id, "max_steps", "300");
-    state_says(id, "stateful_callbacks.TrainerControl.args.should_training_stop", "true");
+    state_says(id, "state.should_training_stop", "true");
     assert_int_equal(decide(), OUTCOME_FINISHED);
     assert_true(facts->has_end_marker);
 }
