@@ -1,0 +1,257 @@
+/* dropped-rows (CHECKS.md C3.16): are the rows given the rows trained? By what the frameworks say
+ * they dropped, and by the trainer's count against the file. */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/checks/registry.h"
+
+#define FAIL_SHARE 0.10
+#define WARN_SHARE 0.02
+
+static bool applies(const struct run_facts *facts, const char **reason)
+{
+    *reason = "nothing was trained";
+    return !(facts->run.marks & MARK_EVAL_ONLY);
+}
+
+static double number_in(const char *text)
+{
+    char digits[32];
+    size_t n = 0;
+    double value;
+
+    for (; *text && n + 1 < sizeof digits; text++)
+        if (*text != ',' && *text != '_')
+            digits[n++] = *text;
+    return number_parse(str_from(digits, n), &value) ? value : NAN;
+}
+
+/* How often a pattern was seen, also beyond what was stored. */
+static double times_seen(const struct run_facts *facts, const char *pattern,
+                         const struct event **first)
+{
+    const struct event *event = NULL;
+    double n = 0.0;
+
+    *first = NULL;
+    while ((event = facts_event(facts, "dropped-rows", event)))
+        if (event->pattern && strcmp(event->pattern, pattern) == 0) {
+            n += 1.0;
+            if (!*first)
+                *first = event;
+        }
+    while ((event = facts_event(facts, "count", event)))
+        if (strcmp(event_capture(event, 2), pattern) == 0) {
+            double all = number_in(event_capture(event, 3));
+
+            n = all > n ? all : n;
+        }
+    return n;
+}
+
+/* Sum of the counts that messages of a pattern state. */
+static double stated(const struct run_facts *facts, const char *kind, const char *pattern,
+                     const struct event **first)
+{
+    const struct event *event = NULL;
+    double sum = 0.0;
+
+    *first = NULL;
+    while ((event = facts_event(facts, kind, event))) {
+        double n;
+
+        if (!event->pattern || strcmp(event->pattern, pattern) != 0)
+            continue;
+        n = number_in(event_capture(event, event_capture(event, 1)[0] ? 1 : 2));
+        if (isnan(n))
+            continue;
+        sum += n;
+        if (!*first)
+            *first = event;
+    }
+    return sum;
+}
+
+struct dropped {
+    double n;
+    size_t n_reasons;
+};
+
+static void add_reason(struct check_ctx *ctx, struct dropped *dropped, double n,
+                       const struct event *event, const char *why)
+{
+    if (!event || !(n > 0.0))
+        return;
+    evidence_event(ctx, event);
+    evidence_number(ctx, n, 0.0, "%.0f rows dropped: %s", n, why)->has_bound = false;
+    dropped->n += n;
+    dropped->n_reasons++;
+}
+
+static void read_messages(struct check_ctx *ctx, struct dropped *dropped)
+{
+    const struct run_facts *facts = ctx->facts;
+    const struct event *event;
+    double n;
+
+    n = times_seen(facts, "llf-dropped-lengthy", &event);
+    add_reason(ctx, dropped, n, event, "longer than cutoff_len");
+    n = times_seen(facts, "llf-dropped-invalid", &event);
+    if (n > 0.0) {
+        add_reason(ctx, dropped, n, event, "invalid");
+    } else {
+        n = times_seen(facts, "llf-invalid-rows", &event);
+        add_reason(ctx, dropped, n, event, "invalid turn order or count");
+    }
+    n = stated(facts, "dropped-rows", "axolotl-outside-range", &event);
+    add_reason(ctx, dropped, n, event, "outside the length range");
+    n = stated(facts, "dropped-rows", "axolotl-dropped-length", &event);
+    add_reason(ctx, dropped, n, event, "too long or too short");
+    n = stated(facts, "truncation-cuts-answer", "axolotl-dropped", &event);
+    add_reason(ctx, dropped, n, event, "no trainable tokens");
+    n = stated(facts, "truncation-cuts-answer", "unsloth-removed", &event);
+    add_reason(ctx, dropped, n, event, "all labels were -100");
+}
+
+static double rows_in_file(const struct run_facts *facts, const struct dataset **dataset)
+{
+    int64_t rows = facts_train_rows(facts, dataset);
+    double stated_rows;
+
+    if (rows != NONE)
+        return (double)rows;
+    if (facts_number(facts, "dataset.num_rows", &stated_rows))
+        return stated_rows;
+    return NAN;
+}
+
+/* "Num examples" after "Running training": evaluation prints the same line. */
+static double rows_trained(const struct run_facts *facts, const struct event **banner)
+{
+    const struct event *event = NULL, *start = facts_event(facts, "start-marker", NULL);
+
+    while ((event = facts_event(facts, "info", event))) {
+        const struct event *evaluation = facts_event(facts, "eval-marker", NULL);
+
+        if (!event->pattern || strcmp(event->pattern, "num-examples") != 0)
+            continue;
+        if (start && event->source_id == start->source_id && event->seq < start->seq)
+            continue;
+        if (evaluation && event->source_id == evaluation->source_id &&
+            event->seq > evaluation->seq && !(start && start->seq > evaluation->seq))
+            continue;
+        *banner = event;
+        return number_in(event_capture(event, 1));
+    }
+    *banner = NULL;
+    return NAN;
+}
+
+/* Settings under which fewer rows are meant. */
+static const struct setting *meant_setting(const struct run_facts *facts)
+{
+    static const char *const names[] = {"packing",           "max_samples", "max_train_samples",
+                                        "val_size",          "neat_packing", "eval_packing",
+                                        "val_set_size"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct setting *setting = facts_setting(facts, names[i]);
+        double value;
+
+        if (setting_bool(setting) == 1 || (setting_number(setting, &value) && value > 0.0))
+            return setting;
+    }
+    return NULL;
+}
+
+/* Packing may be on by the program's own code: TRL's bar says so. */
+static bool packs_rows(const struct run_facts *facts)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "info", event)))
+        if (event->pattern && strstr(event->pattern, "packing"))
+            return true;
+    return facts_event(facts, "packing-cross-contamination", NULL) != NULL;
+}
+
+static int compare_counts(struct check_ctx *ctx, double in_file, const struct dataset *dataset)
+{
+    const struct setting *meant = meant_setting(ctx->facts);
+    const struct event *banner;
+    double trained = rows_trained(ctx->facts, &banner);
+
+    if (isnan(trained) || isnan(in_file))
+        return -1;
+    if (meant || packs_rows(ctx->facts)) {
+        if (meant)
+            check_info(ctx, "fewer rows are meant: %s = %s", meant->raw_name, meant->value);
+        return 0;
+    }
+    double share = 1.0 - trained / in_file;
+    if (share < WARN_SHARE)
+        return 0;
+    evidence_event(ctx, banner);
+    evidence_add(ctx, "dataset", "%.0f rows in the file%s", in_file, dataset ? "" : " (dataset_info.json)")
+        ->source_id = dataset ? dataset->source_id : 0;
+    if (share > FAIL_SHARE)
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "count",
+                         "%.0f of %.0f rows were trained (%.0f %% are missing)", trained, in_file,
+                         100.0 * share);
+    else
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "count",
+                         "%.0f of %.0f rows were trained (%.1f %% are missing)", trained, in_file,
+                         100.0 * share);
+    return 1;
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    const struct dataset *dataset = NULL;
+    double in_file = rows_in_file(ctx->facts, &dataset);
+    struct dropped dropped = {0};
+    int by_count;
+
+    (void)err;
+    read_messages(ctx, &dropped);
+    if (dropped.n > 0.0 && !isnan(in_file)) {
+        double share = dropped.n / in_file;
+
+        if (share >= FAIL_SHARE)
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "messages",
+                             "%.0f of %.0f rows were dropped (%.0f %%)", dropped.n, in_file,
+                             100.0 * share);
+        else if (share >= WARN_SHARE)
+            (void)check_warn(ctx, CONFIDENCE_CERTAIN, "messages",
+                             "%.0f of %.0f rows were dropped (%.1f %%)", dropped.n, in_file,
+                             100.0 * share);
+    }
+    by_count = compare_counts(ctx, in_file, dataset);
+    if (check_verdict(ctx) >= VERDICT_WARN) {
+        check_fix(ctx, "repair the turn order (user first, alternating) or the role tags");
+        check_fix(ctx, "raise cutoff_len or max_length, or split the long rows");
+        check_fix(ctx, "check the column mapping");
+        return OK;
+    }
+    if (dropped.n > 0.0 && isnan(in_file))
+        return check_unknown(ctx, "the training file or dataset_info.json (num_rows): %.0f rows were "
+                                  "dropped, of how many is not known", dropped.n);
+    if (by_count == 0)
+        return check_pass(ctx, CONFIDENCE_STRONG, "the trainer's count agrees with %.0f rows in the file",
+                          in_file);
+    if (isnan(in_file))
+        return check_unknown(ctx, "the training file, or dataset_info.json (num_rows)");
+    return check_unknown(ctx, "the console log at log level info (the line \"Num examples = …\")");
+}
+
+const struct check check_dropped_rows = {
+    .id = "dropped-rows",
+    .version = 1,
+    .stage = STAGE_SUPERVISED,
+    .severity = SEVERITY_MISLEADS,
+    .title = "The rows given are the rows trained",
+    .why = "Frameworks drop rows that are too long or out of order with a line in the log at most.",
+    .applies = applies,
+    .run = run,
+};

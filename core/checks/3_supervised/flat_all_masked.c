@@ -1,0 +1,219 @@
+/* flat-all-masked (CHECKS.md C3.6): are some label positions not -100? By recorded labels, by the
+ * warnings against the rows seen, by what the frameworks count. A few ignored rows are not this. */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/checks/registry.h"
+#include "core/facts/label_rows.h"
+
+#define MOST_ROWS 0.9           /* of the rows seen: Unsloth's own bound on its first 100 */
+
+static bool applies(const struct run_facts *facts, const char **reason)
+{
+    if (facts->run.kind == KIND_GRPO || facts->run.kind == KIND_PPO) {
+        *reason = "reinforcement learning: no label mask";
+        return false;
+    }
+    *reason = "nothing was trained";
+    return !(facts->run.marks & MARK_EVAL_ONLY);
+}
+
+static void add_fixes(struct check_ctx *ctx)
+{
+    check_fix(ctx, "give the response marker without a trailing blank or newline, or as ids cut from a "
+                   "rendered row");
+    check_fix(ctx, "use the marker of the chat template in use (Unsloth: response_part)");
+    check_fix(ctx, "use SFTConfig instead of TrainingArguments with TRL");
+    check_fix(ctx, "settle no-generation-markers first where it fires");
+}
+
+static bool read_labels(struct check_ctx *ctx, struct label_rows *rows)
+{
+    label_rows_read(ctx->facts, "train", rows);
+    if (!rows->dataset)
+        return false;
+    struct evidence *e = evidence_add(ctx, "dataset", "%zu of %zu recorded label rows are all -100",
+                                      rows->n_all_masked, rows->n);
+
+    e->source_id = rows->dataset->source_id;
+    e->row = rows->first_masked;
+    if (rows->n_all_masked == rows->n && (rows->n >= 3 || rows->dataset->n_rows == (int64_t)rows->n))
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
+                         "all %zu inspected rows have no supervised token", rows->n);
+    return true;
+}
+
+/* A message that says itself that all or nearly all labels are gone. */
+static bool read_messages(struct check_ctx *ctx)
+{
+    const struct event *event = facts_event(ctx->facts, "flat-all-masked", NULL);
+
+    if (event) {
+        evidence_event(ctx, event);
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "the framework found no supervised label");
+        return true;
+    }
+    for (event = NULL; (event = facts_event(ctx->facts, "loss-zero-all-masked", event));) {
+        if (!event->pattern)
+            continue;
+        if (strcmp(event->pattern, "unsloth-labels-ignored") == 0 &&
+            strcmp(event_capture(event, 1), "Most") != 0) {
+            evidence_event(ctx, event);
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "%s labels of the data set are -100",
+                             event_capture(event, 1));
+            return true;
+        }
+        if (strcmp(event->pattern, "response-key-ids-missing") == 0) {
+            evidence_event(ctx, event);
+            (void)check_fail(ctx, CONFIDENCE_STRONG, "message",
+                             "the response marker %s stands in no row", event_capture(event, 1));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* axolotl counts: 0 supervised tokens. */
+static bool read_token_count(struct check_ctx *ctx)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(ctx->facts, "prompt-not-masked", event)))
+        if (event->pattern && strcmp(event->pattern, "axolotl-total-tokens") == 0 &&
+            strcmp(event_capture(event, 1), "supervised") == 0 &&
+            strcmp(event_capture(event, 2), "0") == 0) {
+            evidence_event(ctx, event);
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "0 supervised tokens in the data set");
+            return true;
+        }
+    return false;
+}
+
+/* All warnings of one pattern, also those beyond what was stored. */
+static double count_pattern(const struct run_facts *facts, const char *pattern,
+                            const struct event **first)
+{
+    const struct event *event = NULL;
+    double n = 0.0, total;
+
+    *first = NULL;
+    while ((event = facts_event(facts, "loss-zero-all-masked", event)))
+        if (event->pattern && strcmp(event->pattern, pattern) == 0) {
+            n += 1.0;
+            if (!*first)
+                *first = event;
+        }
+    while ((event = facts_event(facts, "count", event)))
+        if (strcmp(event_capture(event, 2), pattern) == 0 &&
+            number_parse(str_of(event_capture(event, 3)), &total) && total > n)
+            n = total;
+    return n;
+}
+
+static double rows_in_banner(const struct run_facts *facts)
+{
+    const struct event *event = NULL, *start = facts_event(facts, "start-marker", NULL);
+    double rows = NAN;
+
+    while ((event = facts_event(facts, "info", event))) {
+        char digits[32];
+        size_t n = 0;
+
+        if (!event->pattern || strcmp(event->pattern, "num-examples") != 0 ||
+            (start && event->source_id == start->source_id && event->seq < start->seq))
+            continue;
+        for (const char *p = event_capture(event, 1); *p && n + 1 < sizeof digits; p++)
+            if (*p != ',')
+                digits[n++] = *p;
+        if (number_parse(str_from(digits, n), &rows))
+            return rows;
+    }
+    return rows;
+}
+
+/* Num examples times epochs done, else steps times batch. NaN: not known. */
+static double rows_seen(const struct run_facts *facts)
+{
+    double rows = rows_in_banner(facts), micro, accumulation = 1.0;
+
+    if (!isnan(rows))
+        return rows * (facts->last_epoch > 1.0 ? facts->last_epoch : 1.0);
+    if (facts->last_step == NONE || !facts_number(facts, "per_device_train_batch_size", &micro))
+        return NAN;
+    (void)facts_number(facts, "gradient_accumulation_steps", &accumulation);
+    return (double)facts->last_step * micro * accumulation;
+}
+
+/* Returns true when warnings were there; the verdict may still be open. */
+static bool read_warnings(struct check_ctx *ctx)
+{
+    static const char *const patterns[] = {"response-key-missing", "instance-ignored",
+                                           "instance-ignored-wrapped"};
+    const struct event *first = NULL;
+    double n = 0.0, seen = rows_seen(ctx->facts);
+
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        const struct event *event;
+        double count = count_pattern(ctx->facts, patterns[i], &event);
+
+        if (count > n) {
+            n = count;
+            first = event;
+        }
+    }
+    if (!first)
+        return false;
+    evidence_event(ctx, first);
+    if (isnan(seen)) {
+        (void)check_unknown(ctx, "the rest of the log, or training_args.bin: %.0f rows were ignored, of "
+                                 "how many is not known", n);
+        return true;
+    }
+    evidence_number(ctx, n, MOST_ROWS * seen, "%.0f warnings for about %.0f rows seen", n, seen);
+    if (n >= MOST_ROWS * seen)
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "warnings",
+                         "%.0f of about %.0f rows seen have no supervised token", n, seen);
+    return true;
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    struct label_rows rows;
+    bool has_labels = read_labels(ctx, &rows);
+    bool has_messages = read_messages(ctx) || read_token_count(ctx);
+
+    (void)err;
+    bool has_warnings = !has_messages && read_warnings(ctx);
+
+    if (check_verdict(ctx) >= VERDICT_WARN) {
+        evidence_setting(ctx, facts_setting(ctx->facts, "response_template"));
+        add_fixes(ctx);
+        return OK;
+    }
+    if (has_labels && rows.n_all_masked < rows.n) {
+        if (rows.n_all_masked == 0 && rows.n >= 30)
+            return check_pass(ctx, CONFIDENCE_STRONG,
+                              "each of %zu recorded label rows has supervised tokens", rows.n);
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "%zu of %zu recorded label rows have supervised tokens; not all are masked",
+                          rows.n - rows.n_all_masked, rows.n);
+    }
+    if (has_warnings && check_verdict(ctx) != VERDICT_UNKNOWN)
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "fewer than 90 %% of the rows seen were ignored in the loss");
+    return check_unknown(ctx, "labels_sample.jsonl (a few rows of input_ids and labels as the collator "
+                              "gives them)");
+}
+
+const struct check check_flat_all_masked = {
+    .id = "flat-all-masked",
+    .version = 1,
+    .stage = STAGE_SUPERVISED,
+    .severity = SEVERITY_BLOCKS,
+    .title = "Some label positions are not -100",
+    .why = "With every label masked there is nothing to learn: the loss is 0, NaN or flat, and the "
+           "adapter stays what it was.",
+    .applies = applies,
+    .run = run,
+};
