@@ -204,6 +204,7 @@ static void mark_clipped(struct drawing *d)
 struct pen {
     bool is_down;
     int x, y;
+    int n;                      /* columns of this stroke */
 };
 
 static bool is_gap(const struct drawing *d, const struct column *values)
@@ -240,7 +241,8 @@ static void enter(struct drawing *d, const struct plot_series *s, const double *
 {
     if (first <= from || first >= s->n || !can_draw(d, y[first - 1]) || !can_draw(d, y[first]))
         return;
-    *pen = (struct pen){true, 0, crossing(d, s, y, (const size_t[]){first - 1, first}, 0)};
+    /* As if two columns went before: what comes in from outside is no lone point. */
+    *pen = (struct pen){true, 0, crossing(d, s, y, (const size_t[]){first - 1, first}, 0), 2};
 }
 
 static void leave(struct drawing *d, struct layer *layer, const struct plot_series *s,
@@ -252,6 +254,17 @@ static void leave(struct drawing *d, struct layer *layer, const struct plot_seri
     raster_line(&d->raster, layer, pen->x, pen->y, d->raster.width - 1, at);
 }
 
+/* A point with nothing to join is easily missed as one dot: it gets four. */
+static void lift_pen(struct drawing *d, struct layer *layer, struct pen *pen)
+{
+    if (pen->is_down && pen->n == 1) {
+        int x = pen->x / 2 * 2, y = pen->y / 2 * 2;
+        for (int i = 0; i < 4 && d->raster.per_x == 2; i++)
+            raster_dot(&d->raster, layer, x + i % 2, y + i / 2);
+    }
+    pen->is_down = false;
+}
+
 static void draw_column(struct drawing *d, struct layer *layer, const struct column *values,
                         size_t column, struct pen *pen)
 {
@@ -259,7 +272,7 @@ static void draw_column(struct drawing *d, struct layer *layer, const struct col
     int x = (int)column;
 
     if (is_gap(d, values)) {
-        pen->is_down = false;
+        lift_pen(d, layer, pen);
         return;
     }
     int first = dot(d, log_y ? values->first_positive : values->first);
@@ -270,7 +283,7 @@ static void draw_column(struct drawing *d, struct layer *layer, const struct col
     raster_bar(&d->raster, layer, x, low, high);
     if (high > low)
         layer->slope[x] = (int8_t)((last > first) - (last < first));
-    *pen = (struct pen){true, x, last};
+    *pen = (struct pen){true, x, last, pen->is_down ? pen->n + 1 : 1};
 }
 
 static void draw_line(struct drawing *d, size_t series, struct layer *layer,
@@ -292,6 +305,8 @@ static void draw_line(struct drawing *d, size_t series, struct layer *layer,
             draw_column(d, layer, &values, column, &pen);
         if (walk.end > from)
             leave(d, layer, s, blocks->y, end, walk.end - 1, &pen);
+        if (walk.end == end)
+            lift_pen(d, layer, &pen);
     }
 }
 
