@@ -34,10 +34,12 @@ struct job_message {
 };
 
 MUST_CHECK int job_open(struct job **out, struct error *err);
-/* Cancels what runs, waits for the thread, drops what is queued. */
+/* Cancels what runs, still runs what is urgent (a remark written just before the end is kept),
+ * drops the rest of the queue, waits for the thread. NULL allowed. */
 void job_close(struct job *job);
 int job_fd(const struct job *job);                           /* readable when messages wait */
-/* The argument is freed by release(argument) after the request ran or was dropped (NULL: not). */
+/* The argument is freed by release(argument) after the request ran or was dropped (NULL: not),
+ * also when it cannot be queued. */
 MUST_CHECK int job_post(struct job *job, job_fn *fn, void *argument, void (*release)(void *),
                         int tag, bool is_urgent, struct error *err);
 bool job_is_busy(const struct job *job);
