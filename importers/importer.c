@@ -13,23 +13,38 @@
 #include "core/read/source.h"
 #include "core/read/yaml.h"
 
-#define SETTING_MAX_BYTES ((size_t)64 << 10)    /* longer values are texts, not settings */
+#define SETTING_MAX_BYTES      ((size_t)64 << 10) /* longer values are texts, not settings */
 #define SETTING_NAME_MAX_BYTES ((size_t)1 << 10)
-#define SETTINGS_MAX 20000                      /* of one tree; more is data, not configuration */
+#define SETTINGS_MAX           20000 /* of one tree; more is data, not configuration */
 
 /* ---- Secrets ---- */
 
 /* Anywhere in the last part of a key. */
 static const char *const SECRET_WORDS[] = {
-    "api_key",     "apikey",      "authorization", "access_key", "private_key",
-    "secret_key",  "client_secret", "password",    "passwd",     "credential",
+    "api_key",    "apikey",        "authorization", "access_key", "private_key",
+    "secret_key", "client_secret", "password",      "passwd",     "credential",
 };
 /* The whole last part. Plain `..._token` would catch bos_token. */
 static const char *const SECRET_NAMES[] = {
-    "token",       "hf_token",     "hub_token",    "push_to_hub_token", "use_auth_token",
-    "auth_token",  "access_token", "api_token",    "wandb_token",       "github_token",
-    "secret",      "secret_token", "read_token",   "write_token",       "refresh_token",
-    "bearer",      "huggingface_token", "huggingface_hub_token", "bearer_token",
+    "token",
+    "hf_token",
+    "hub_token",
+    "push_to_hub_token",
+    "use_auth_token",
+    "auth_token",
+    "access_token",
+    "api_token",
+    "wandb_token",
+    "github_token",
+    "secret",
+    "secret_token",
+    "read_token",
+    "write_token",
+    "refresh_token",
+    "bearer",
+    "huggingface_token",
+    "huggingface_hub_token",
+    "bearer_token",
 };
 /* How the values of known services begin; a long run of letters and digits has to follow. */
 static const char *const SECRET_VALUES[] = {"hf_", "sk-", "ghp_", "github_pat_", "Bearer ", "AKIA"};
@@ -257,7 +272,7 @@ static int walk_object(struct tree_walk *walk, const char *prefix, const struct 
             buf_printf(&name, "%s.", prefix);
         buf_str(&name, child->key);
         if (name.failed || name.n == 0)
-            continue;       /* an endless or empty key says nothing */
+            continue; /* an endless or empty key says nothing */
         rc = walk_member(walk, name.p, child, err);
     }
     buf_free(&name);
@@ -277,7 +292,8 @@ static int walk_member(struct tree_walk *walk, const char *name, const struct js
     const char *text = text_of(value, &walk->value);
     if (!text)
         return value->type == JSON_STRING && value->text.n == 0
-                   ? import_setting(walk->import, walk->side, name, "", VALUE_TEXT, value->line, err)
+                   ? import_setting(walk->import, walk->side, name, "", VALUE_TEXT, value->line,
+                                    err)
                    : OK;
     return import_setting(walk->import, walk->side, name, text, type_of(value), value->line, err);
 }
@@ -364,7 +380,7 @@ int import_oddity(struct import *import, bool *is_odd, struct error *err)
         return import_note_error(import, &why, err);
     enum source_oddity oddity = source_oddity(str_from(head, n));
     if (oddity == ODDITY_NONE || oddity == ODDITY_BINARY) {
-        *is_odd = false;        /* whether bytes are wanted is the importer's to know */
+        *is_odd = false; /* whether bytes are wanted is the importer's to know */
         return OK;
     }
     import->state = SOURCE_DAMAGED;
@@ -372,8 +388,8 @@ int import_oddity(struct import *import, bool *is_odd, struct error *err)
 }
 
 static int read_document(struct import *import, const struct json **out, struct error *err,
-                         int (*read)(const char *path, struct arena *arena,
-                                     const struct json **out, struct error *err))
+                         int (*read)(const char *path, struct arena *arena, const struct json **out,
+                                     struct error *err))
 {
     struct error why = {0};
     bool is_odd;

@@ -20,9 +20,9 @@
 #define PEEK_TAIL_BYTES 64
 
 struct peek {
-    const char *path;           /* whole */
-    const char *name;           /* last component */
-    const char *folder_name;    /* component before it */
+    const char *path;        /* whole */
+    const char *name;        /* last component */
+    const char *folder_name; /* component before it */
     struct str head, tail;
     int64_t size;
 };
@@ -30,27 +30,27 @@ struct peek {
 struct import {
     const char *path;
     const struct run *run;
-    const char *role;                   /* by the plan: split of a data set, role of an artefact */
+    const char *role; /* by the plan: split of a data set, role of an artefact */
     struct sink *sink;
-    struct arena *arena;                /* batch: the importer resets it as it likes */
-    const atomic_bool *cancel;          /* looked at every 256 rows; may be NULL */
-    void (*progress)(void *ctx, int64_t bytes_done);    /* may be NULL */
+    struct arena *arena;                             /* batch: the importer resets it as it likes */
+    const atomic_bool *cancel;                       /* looked at every 256 rows; may be NULL */
+    void (*progress)(void *ctx, int64_t bytes_done); /* may be NULL */
     void *progress_ctx;
-    int64_t max_rows;                   /* 0: all */
+    int64_t max_rows; /* 0: all */
     /* Set by the importer for the import summary. */
-    int64_t n_rows;                     /* metric rows, dataset rows, events … */
-    const char *n_rows_are;             /* "metric rows" */
+    int64_t n_rows;         /* metric rows, dataset rows, events … */
+    const char *n_rows_are; /* "metric rows" */
     int64_t read_to;
     enum source_state state;
 };
 
 struct importer {
-    const char *id;             /* file name without .c: "hf_trainer_state" */
-    const char *title;          /* "trainer_state.json of transformers" */
-    const char *hint;           /* which files to point it at */
-    unsigned supplies;          /* enum need bits it can supply, for UNKNOWN hints */
-    int version;                /* raise when the same file would be read differently */
-    const char *role;           /* default role of the source: "state" "log" "args" "config" … */
+    const char *id;    /* file name without .c: "hf_trainer_state" */
+    const char *title; /* "trainer_state.json of transformers" */
+    const char *hint;  /* which files to point it at */
+    unsigned supplies; /* enum need bits it can supply, for UNKNOWN hints */
+    int version;       /* raise when the same file would be read differently */
+    const char *role;  /* default role of the source: "state" "log" "args" "config" … */
     int (*probe)(const struct peek *peek);
     int (*run)(struct import *import, struct error *err);
 };
@@ -65,8 +65,8 @@ MUST_CHECK int import_setting(struct import *import, enum side side, const char 
 MUST_CHECK int import_settings_tree(struct import *import, enum side side, const char *prefix,
                                     const struct json *object, struct error *err);
 /* A number of a metric row; looks up the canonical name. */
-MUST_CHECK int import_point(struct import *import, const char *raw_name,
-                            const struct point *point, struct error *err);
+MUST_CHECK int import_point(struct import *import, const char *raw_name, const struct point *point,
+                            struct error *err);
 /* One value of a tree under a name of its own; lists and objects whole. NULL value: nothing. */
 MUST_CHECK int import_json_setting(struct import *import, enum side side, const char *raw_name,
                                    const struct json *value, struct error *err);
@@ -80,7 +80,6 @@ MUST_CHECK int import_yaml(struct import *import, const struct json **out, struc
 MUST_CHECK int import_oddity(struct import *import, bool *is_odd, struct error *err);
 /* `why` as a note, and the source as damaged. A failure of ours (memory, database, cancelled) is
  * not a note: it is returned in err. */
-MUST_CHECK int import_note_error(struct import *import, const struct error *why,
-                                 struct error *err);
+MUST_CHECK int import_note_error(struct import *import, const struct error *why, struct error *err);
 
 #endif

@@ -64,7 +64,7 @@ bool peek_is_lines(const struct peek *peek)
     if (!str_split(&rest, '\n', &first) || first.n == 0 || first.p[0] != '{')
         return false;
     if (!rest.p && !head_is_all)
-        return peek_name_ends(peek, ".jsonl");      /* one line longer than the head */
+        return peek_name_ends(peek, ".jsonl"); /* one line longer than the head */
     if (!is_whole_object(first))
         return false;
     while (str_split(&rest, '\n', &second))

@@ -4,9 +4,9 @@
 
 #include "importers/importer.h"
 
-bool peek_name_is(const struct peek *peek, const char *name);           /* ASCII case ignored */
-bool peek_name_ends(const struct peek *peek, const char *suffix);       /* likewise */
-bool peek_name_starts(const struct peek *peek, const char *prefix);     /* likewise */
+bool peek_name_is(const struct peek *peek, const char *name);       /* ASCII case ignored */
+bool peek_name_ends(const struct peek *peek, const char *suffix);   /* likewise */
+bool peek_name_starts(const struct peek *peek, const char *prefix); /* likewise */
 /* The first byte that is no blank and no byte order mark; 0 for an empty or binary head. */
 char peek_first(const struct peek *peek);
 /* One JSON object (not JSON lines: a second value begins a line). */

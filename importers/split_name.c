@@ -12,9 +12,9 @@ struct split_word {
 };
 
 static const struct split_word WORDS[] = {
-    {"test", "test"},       {"tests", "test"},    {"testing", "test"}, {"heldout", "test"},
-    {"eval", "eval"},       {"evaluation", "eval"}, {"valid", "eval"}, {"validation", "eval"},
-    {"val", "eval"},        {"dev", "eval"},      {"train", "train"},  {"training", "train"},
+    {"test", "test"}, {"tests", "test"},      {"testing", "test"}, {"heldout", "test"},
+    {"eval", "eval"}, {"evaluation", "eval"}, {"valid", "eval"},   {"validation", "eval"},
+    {"val", "eval"},  {"dev", "eval"},        {"train", "train"},  {"training", "train"},
 };
 
 static const char *split_of_words(const char *text, size_t n)

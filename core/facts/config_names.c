@@ -456,8 +456,10 @@ static const struct spelling TRAIN_NAMES[] = {
     {"offload_param_device", "offload_param_device", 0},
     {"zero_optimization.offload_param.device", "offload_param_device", 0},
     {"stage3_gather_16bit_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
-    {"zero_optimization.stage3_gather_16bit_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
-    {"zero_optimization.stage3_gather_fp16_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
+    {"zero_optimization.stage3_gather_16bit_weights_on_model_save",
+     "stage3_gather_16bit_weights_on_model_save", 0},
+    {"zero_optimization.stage3_gather_fp16_weights_on_model_save",
+     "stage3_gather_16bit_weights_on_model_save", 0},
     {"stage3_gather_fp16_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
     {"zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save", 0},
     {"fsdp", "fsdp", SHARED | WHOLE_ONLY},
@@ -467,7 +469,8 @@ static const struct spelling TRAIN_NAMES[] = {
     {"compile", "torch_compile", SHARED},
     {"use_cpu", "use_cpu", SHARED},
     {"no_cuda", "use_cpu", SHARED},
-    {"use_cache", "use_cache", SHARED},};
+    {"use_cache", "use_cache", SHARED},
+};
 
 struct side_spelling {
     enum side side;
@@ -605,8 +608,8 @@ static const struct implication IMPLICATIONS[] = {
     {"adapter", "qlora", "load_in_4bit", "true", VALUE_BOOL},
 };
 
-const char *config_implied(const char *raw_name, const char *value, size_t i,
-                           const char **implied, enum value_type *type)
+const char *config_implied(const char *raw_name, const char *value, size_t i, const char **implied,
+                           enum value_type *type)
 {
     const char *dot = strrchr(raw_name, '.');
     const char *part = dot ? dot + 1 : raw_name;

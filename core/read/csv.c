@@ -11,13 +11,13 @@
 struct reader {
     const struct csv_handler *handler;
     struct error *err;
-    struct buf text;            /* the cells of the row, one after the other */
+    struct buf text; /* the cells of the row, one after the other */
     size_t *ends;
     bool *is_null;
     struct str *cells;
     size_t n, capacity;
-    int64_t row_line;           /* where the current row began */
-    int64_t line;               /* of the byte being parsed */
+    int64_t row_line; /* where the current row began */
+    int64_t line;     /* of the byte being parsed */
     int rc;
 };
 
@@ -63,8 +63,8 @@ static void cell_done(void *bytes, size_t n, void *ctx)
     if (n)
         buf_add(&reader->text, bytes, n);
     if (reader->text.failed) {
-        reader->rc = error_set(reader->err, E_LIMIT, "a row of more than %zu bytes",
-                               CSV_MAX_ROW_BYTES);
+        reader->rc =
+            error_set(reader->err, E_LIMIT, "a row of more than %zu bytes", CSV_MAX_ROW_BYTES);
         return;
     }
     reader->is_null[reader->n] = bytes == NULL;
@@ -99,7 +99,7 @@ static int feed(struct reader *reader, struct csv_parser *parser, struct str chu
         const char *newline = memchr(chunk.p, '\n', chunk.n);
         size_t n = newline ? (size_t)(newline - chunk.p) + 1 : chunk.n;
 
-        if (parser->pstate == 0)        /* libcsv's ROW_NOT_BEGUN, which its header does not name */
+        if (parser->pstate == 0) /* libcsv's ROW_NOT_BEGUN, which its header does not name */
             reader->row_line = reader->line;
         if (csv_parse(parser, chunk.p, n, cell_done, row_done, reader) != n && reader->rc == OK)
             return error_set(reader->err, csv_error(parser) == CSV_ENOMEM ? E_NOMEM : E_LIMIT,
@@ -137,7 +137,7 @@ int csv_read_rows(struct source_file *file, char separator, const struct csv_han
     if (csv_init(&parser, CSV_EMPTY_IS_NULL) != 0)
         return error_set(err, E_NOMEM, "csv parser");
     csv_set_space_func(&parser, is_never_space);
-    csv_set_blk_size(&parser, 65536);   /* the default of 128 copies a long cell over and over */
+    csv_set_blk_size(&parser, 65536); /* the default of 128 copies a long cell over and over */
     buf_init(&reader.text, CSV_MAX_ROW_BYTES);
     while (reader.rc == OK) {
         reader.rc = source_chunk(file, &chunk, err);

@@ -8,13 +8,13 @@
 #include "core/read/source.h"
 
 struct csv_row {
-    const struct str *cells;    /* borrowed; p NULL: empty without quotes */
+    const struct str *cells; /* borrowed; p NULL: empty without quotes */
     size_t n;
-    int64_t line;               /* where the row begins */
+    int64_t line; /* where the row begins */
 };
 
 struct csv_handler {
-    int (*row)(void *ctx, const struct csv_row *row, struct error *err);   /* the header first */
+    int (*row)(void *ctx, const struct csv_row *row, struct error *err); /* the header first */
     void *ctx;
 };
 

@@ -2,282 +2,115 @@
  * pickle.h. No name is looked up, nothing is called. How values are shown is in pickle_text.c. */
 #include "core/read/pickle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define PICKLE_MAX_MEMO 1000000
-#define PICKLE_MAX_STACK 1000000
+#include "core/read/pickle_machine.h"
+
 #define PICKLE_MAX_FOREIGN 100
 /* LONG1 of torch's magic number, little-endian: how a file of before torch 1.6 begins. */
 static const unsigned char LEGACY_HEAD[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                             0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e};
-#define LEGACY_SKIP 3       /* magic, version, system info */
-
-struct machine {
-    const unsigned char *bytes;
-    size_t n, at;
-    struct arena *arena;
-    struct error *err;
-    size_t n_values;
-    struct pickle_value **stack;
-    size_t n_stack, stack_capacity;
-    size_t *marks;
-    size_t n_marks, marks_capacity;
-    struct pickle_value **memo;
-    size_t n_memo, memo_capacity;       /* n_memo: highest used index + 1, and next of MEMOIZE */
-    const char **foreign;
-    size_t n_foreign;
-};
+#define LEGACY_SKIP 3 /* magic, version, system info */
 
 /* Modules that training arguments and tensors are made of. */
 static const char *const KNOWN_MODULES[] = {
-    "transformers", "trl",     "accelerate", "peft",       "torch",      "axolotl",   "llamafactory",
-    "llmtuner",     "swift",   "unsloth",    "UnslothSFTTrainer",        "deepspeed", "collections",
-    "pathlib",      "datetime", "numpy",     "_codecs",    "functools",  "enum",      "optimum",
-    "datasets",     "sentence_transformers", "setfit",     "lightning",  "pytorch_lightning",
-    "__main__",     "copy_reg", "copyreg",   "typing",     "dataclasses", "uuid",     "decimal",
-    "omegaconf",    "argparse", "types",    "simpletransformers",
+    "transformers",
+    "trl",
+    "accelerate",
+    "peft",
+    "torch",
+    "axolotl",
+    "llamafactory",
+    "llmtuner",
+    "swift",
+    "unsloth",
+    "UnslothSFTTrainer",
+    "deepspeed",
+    "collections",
+    "pathlib",
+    "datetime",
+    "numpy",
+    "_codecs",
+    "functools",
+    "enum",
+    "optimum",
+    "datasets",
+    "sentence_transformers",
+    "setfit",
+    "lightning",
+    "pytorch_lightning",
+    "__main__",
+    "copy_reg",
+    "copyreg",
+    "typing",
+    "dataclasses",
+    "uuid",
+    "decimal",
+    "omegaconf",
+    "argparse",
+    "types",
+    "simpletransformers",
 };
 /* Of Python itself only what builds containers; `eval`, `exec`, `open` … are foreign. */
 static const char *const KNOWN_BUILTINS[] = {
-    "set",  "frozenset", "getattr", "dict", "list",  "tuple", "int",   "float",
-    "bool", "str",       "bytes",   "bytearray", "complex", "object", "slice", "range", "type",
+    "set", "frozenset", "getattr",   "dict",    "list",   "tuple", "int",   "float", "bool",
+    "str", "bytes",     "bytearray", "complex", "object", "slice", "range", "type",
 };
-
-/* ---- Input ---- */
-
-static int fail(struct machine *m, int status, const char *what)
-{
-    int rc = error_set(m->err, status, "pickle: %s", what);
-
-    error_at(m->err, NULL, NONE, (int64_t)m->at);
-    return rc;
-}
-
-static bool take(struct machine *m, size_t n, const unsigned char **out)
-{
-    if (n > m->n - m->at)
-        return false;
-    *out = m->bytes + m->at;
-    m->at += n;
-    return true;
-}
-
-static uint64_t little(const unsigned char *p, size_t n)
-{
-    uint64_t value = 0;
-
-    for (size_t i = n; i-- > 0;)
-        value = value << 8 | p[i];
-    return value;
-}
-
-static bool take_number(struct machine *m, size_t n_bytes, uint64_t *out)
-{
-    const unsigned char *p;
-
-    if (!take(m, n_bytes, &p))
-        return false;
-    *out = little(p, n_bytes);
-    return true;
-}
-
-/* A length of 1, 4 or 8 bytes and that many bytes. */
-static int take_text(struct machine *m, size_t length_bytes, struct str *out)
-{
-    uint64_t n;
-    const unsigned char *p;
-
-    if (!take_number(m, length_bytes, &n) || n > m->n - m->at)
-        return fail(m, E_PARSE, "a text is longer than what is left of the file");
-    if (n > PICKLE_MAX_BYTES)
-        return fail(m, E_LIMIT, "a text of more than 16 MiB");
-    if (!take(m, (size_t)n, &p))
-        return fail(m, E_PARSE, "a text is longer than what is left of the file");
-    *out = str_from((const char *)p, (size_t)n);
-    return OK;
-}
-
-static bool take_line(struct machine *m, struct str *out)
-{
-    const unsigned char *p = m->bytes + m->at;
-    const unsigned char *end = memchr(p, '\n', m->n - m->at);
-
-    if (!end)
-        return false;
-    *out = str_from((const char *)p, (size_t)(end - p));
-    m->at += out->n + 1;
-    return true;
-}
-
-/* ---- Stack, marks, memo ---- */
-
-static struct pickle_value *new_value(struct machine *m, enum pickle_type type)
-{
-    struct pickle_value *value = NULL;
-
-    if (m->n_values++ < PICKLE_MAX_VALUES)
-        value = arena_alloc(m->arena, sizeof *value);
-    if (value)
-        value->type = type;
-    return value;
-}
-
-static int out_of_values(struct machine *m)
-{
-    if (m->n_values > PICKLE_MAX_VALUES)
-        return fail(m, E_LIMIT, "more than 1,000,000 values");
-    return fail(m, E_NOMEM, "out of memory for values");
-}
-
-static int push(struct machine *m, struct pickle_value *value)
-{
-    if (!value)
-        return out_of_values(m);
-    if (m->n_stack == m->stack_capacity) {
-        size_t capacity = m->stack_capacity ? m->stack_capacity * 2 : 256;
-        struct pickle_value **stack = capacity > PICKLE_MAX_STACK * 2
-                                          ? NULL
-                                          : realloc(m->stack, capacity * sizeof(*stack));
-        if (!stack)
-            return fail(m, E_LIMIT, "a stack of more than 1,000,000 values");
-        m->stack = stack;
-        m->stack_capacity = capacity;
-    }
-    m->stack[m->n_stack++] = value;
-    return OK;
-}
-
-static size_t stack_floor(const struct machine *m)
-{
-    return m->n_marks ? m->marks[m->n_marks - 1] : 0;
-}
-
-static struct pickle_value *pop(struct machine *m)
-{
-    return m->n_stack > stack_floor(m) ? m->stack[--m->n_stack] : NULL;
-}
-
-static struct pickle_value *top(struct machine *m)
-{
-    return m->n_stack > stack_floor(m) ? m->stack[m->n_stack - 1] : NULL;
-}
-
-static int push_mark(struct machine *m)
-{
-    if (m->n_marks == m->marks_capacity) {
-        size_t capacity = m->marks_capacity ? m->marks_capacity * 2 : 64;
-        size_t *marks =
-            capacity > PICKLE_MAX_STACK * 2 ? NULL : realloc(m->marks, capacity * sizeof *marks);
-
-        if (!marks)
-            return fail(m, E_LIMIT, "more than 1,000,000 marks");
-        m->marks = marks;
-        m->marks_capacity = capacity;
-    }
-    m->marks[m->n_marks++] = m->n_stack;
-    return OK;
-}
-
-/* The values above the last mark; they stay on the stack until the next push. */
-static bool pop_mark(struct machine *m, struct pickle_value ***items, size_t *n)
-{
-    if (m->n_marks == 0)
-        return false;
-    size_t begin = m->marks[--m->n_marks];
-    *items = m->stack + begin;
-    *n = m->n_stack - begin;
-    m->n_stack = begin;
-    return true;
-}
-
-static int memo_put(struct machine *m, uint64_t index)
-{
-    struct pickle_value *value = top(m);
-
-    if (!value)
-        return fail(m, E_PARSE, "nothing to remember");
-    if (index >= PICKLE_MAX_MEMO)
-        return fail(m, E_LIMIT, "a memo index above 1,000,000");
-    if (index >= m->memo_capacity) {
-        size_t capacity = m->memo_capacity ? m->memo_capacity : 256;
-
-        while (capacity <= index)
-            capacity *= 2;
-        struct pickle_value **memo = realloc(m->memo, capacity * sizeof(*memo));
-        if (!memo)
-            return fail(m, E_NOMEM, "out of memory for the memo");
-        memset(memo + m->memo_capacity, 0, (capacity - m->memo_capacity) * sizeof(*memo));
-        m->memo = memo;
-        m->memo_capacity = capacity;
-    }
-    m->memo[index] = value;
-    if (index >= m->n_memo)
-        m->n_memo = (size_t)index + 1;
-    return OK;
-}
-
-static int memo_get(struct machine *m, uint64_t index)
-{
-    if (index >= m->memo_capacity || !m->memo[index])
-        return fail(m, E_PARSE, "a reference to a value that is not there");
-    return push(m, m->memo[index]);
-}
 
 /* ---- Values ---- */
 
-static int push_text(struct machine *m, enum pickle_type type, size_t length_bytes)
+static int push_text(struct pickle_machine *m, enum pickle_type type, size_t length_bytes)
 {
     struct str text;
-    int rc = take_text(m, length_bytes, &text);
-    struct pickle_value *value = rc == OK ? new_value(m, type) : NULL;
+    int rc = machine_take_text(m, length_bytes, &text);
+    struct pickle_value *value = rc == OK ? machine_new_value(m, type) : NULL;
 
     if (rc != OK)
         return rc;
     if (value)
         value->text = arena_str(m->arena, text);
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int push_int(struct machine *m, int64_t integer)
+static int push_int(struct pickle_machine *m, int64_t integer)
 {
-    struct pickle_value *value = new_value(m, PICKLE_INT);
+    struct pickle_value *value = machine_new_value(m, PICKLE_INT);
 
     if (value) {
         value->integer = integer;
         value->number = (double)integer;
     }
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int push_bool(struct machine *m, bool boolean)
+static int push_bool(struct pickle_machine *m, bool boolean)
 {
-    struct pickle_value *value = new_value(m, PICKLE_BOOL);
+    struct pickle_value *value = machine_new_value(m, PICKLE_BOOL);
 
     if (value)
         value->boolean = boolean;
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int push_float(struct machine *m)
+static int push_float(struct pickle_machine *m)
 {
     const unsigned char *p;
-    struct pickle_value *value = new_value(m, PICKLE_FLOAT);
+    struct pickle_value *value = machine_new_value(m, PICKLE_FLOAT);
     uint64_t bits = 0;
 
-    if (!take(m, 8, &p))
-        return fail(m, E_PARSE, "cut inside a float");
+    if (!machine_take(m, 8, &p))
+        return machine_fail(m, E_PARSE, "cut inside a float");
     for (int i = 0; i < 8; i++)
         bits = bits << 8 | p[i];
     if (value)
         memcpy(&value->number, &bits, sizeof value->number);
-    return push(m, value);
+    return machine_push(m, value);
 }
 
 /* Decimal digits of a two's complement number, least significant byte first. */
 static struct str long_digits(struct arena *arena, const unsigned char *p, size_t n, bool negative)
 {
-    size_t n_digits = 0, most = n * 5 / 2 + 3;      /* 256 < 10^2.5 */
+    size_t n_digits = 0, most = n * 5 / 2 + 3; /* 256 < 10^2.5 */
     char *digits = arena_alloc(arena, most + 1);
     unsigned carry = negative;
 
@@ -294,7 +127,7 @@ static struct str long_digits(struct arena *arena, const unsigned char *p, size_
         for (; rest; rest /= 10)
             digits[n_digits++] = (char)(rest % 10);
     }
-    for (size_t k = 0; carry && k < n_digits; k++) {    /* -x is ~x + 1 */
+    for (size_t k = 0; carry && k < n_digits; k++) { /* -x is ~x + 1 */
         carry = digits[k] == 9;
         digits[k] = (char)(carry ? 0 : digits[k] + 1);
     }
@@ -314,38 +147,38 @@ static struct str long_digits(struct arena *arena, const unsigned char *p, size_
 }
 
 /* Two's complement of any length. */
-static int push_long(struct machine *m, size_t length_bytes)
+static int push_long(struct pickle_machine *m, size_t length_bytes)
 {
     uint64_t n, bits;
     const unsigned char *p;
-    struct pickle_value *value = new_value(m, PICKLE_INT);
+    struct pickle_value *value = machine_new_value(m, PICKLE_INT);
 
-    if (!take_number(m, length_bytes, &n) || n > 4096 || !take(m, (size_t)n, &p))
-        return fail(m, E_PARSE, "an integer is longer than what is left of the file");
+    if (!machine_take_number(m, length_bytes, &n) || n > 4096 || !machine_take(m, (size_t)n, &p))
+        return machine_fail(m, E_PARSE, "an integer is longer than what is left of the file");
     if (!value)
-        return out_of_values(m);
+        return machine_out_of_values(m);
     bool negative = n > 0 && (p[n - 1] & 0x80);
     if (n <= 8) {
-        bits = little(p, (size_t)n);
+        bits = machine_little(p, (size_t)n);
         if (negative && n < 8)
             bits |= UINT64_MAX << (8 * n);
         memcpy(&value->integer, &bits, sizeof bits);
         value->number = (double)value->integer;
-        return push(m, value);
+        return machine_push(m, value);
     }
     for (size_t i = (size_t)n; i-- > 0;)
         value->number = value->number * 256 + (i + 1 == n && negative ? p[i] - 256.0 : p[i]);
     value->text = long_digits(m->arena, p, (size_t)n, negative);
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int push_container(struct machine *m, enum pickle_type type)
+static int push_container(struct pickle_machine *m, enum pickle_type type)
 {
-    return push(m, new_value(m, type));
+    return machine_push(m, machine_new_value(m, type));
 }
 
-static int append_items(struct machine *m, struct pickle_value *to, struct pickle_value **items,
-                        size_t n)
+static int append_items(struct pickle_machine *m, struct pickle_value *to,
+                        struct pickle_value **items, size_t n)
 {
     size_t want = to->n + n;
 
@@ -356,10 +189,10 @@ static int append_items(struct machine *m, struct pickle_value *to, struct pickl
 
         while (capacity < want)
             capacity *= 2;
-        struct pickle_value **grown = arena_grow(m->arena, to->items, to->n * sizeof(*items),
-                                                 capacity * sizeof(*items));
+        struct pickle_value **grown =
+            arena_grow(m->arena, to->items, to->n * sizeof(*items), capacity * sizeof(*items));
         if (!grown)
-            return fail(m, E_NOMEM, "out of memory for a list");
+            return machine_fail(m, E_NOMEM, "out of memory for a list");
         to->items = grown;
         to->capacity = capacity;
     }
@@ -374,64 +207,64 @@ static bool is_container(const struct pickle_value *value, enum pickle_type type
 }
 
 /* Items for an object that is built by a call (OrderedDict(), set(...)): kept as its items. */
-static int add_marked(struct machine *m, enum pickle_type type)
+static int add_marked(struct pickle_machine *m, enum pickle_type type)
 {
     struct pickle_value **items;
     size_t n;
 
-    if (!pop_mark(m, &items, &n))
-        return fail(m, E_PARSE, "no mark on the stack");
-    struct pickle_value *to = top(m);
+    if (!machine_pop_mark(m, &items, &n))
+        return machine_fail(m, E_PARSE, "no mark on the stack");
+    struct pickle_value *to = machine_top(m);
     if (!is_container(to, type))
-        return fail(m, E_PARSE, "items for something that is no container");
+        return machine_fail(m, E_PARSE, "items for something that is no container");
     if (type == PICKLE_DICT && n % 2)
-        return fail(m, E_PARSE, "a key without a value");
+        return machine_fail(m, E_PARSE, "a key without a value");
     return append_items(m, to, items, n);
 }
 
-static int add_last(struct machine *m, enum pickle_type type, size_t n)
+static int add_last(struct pickle_machine *m, enum pickle_type type, size_t n)
 {
     struct pickle_value *items[2];
 
     for (size_t i = n; i-- > 0;) {
-        items[i] = pop(m);
+        items[i] = machine_pop(m);
         if (!items[i])
-            return fail(m, E_PARSE, "the stack is empty");
+            return machine_fail(m, E_PARSE, "the stack is empty");
     }
-    struct pickle_value *to = top(m);
+    struct pickle_value *to = machine_top(m);
     if (!is_container(to, type))
-        return fail(m, E_PARSE, "items for something that is no container");
+        return machine_fail(m, E_PARSE, "items for something that is no container");
     return append_items(m, to, items, n);
 }
 
-static int push_tuple(struct machine *m, size_t n)
+static int push_tuple(struct pickle_machine *m, size_t n)
 {
     struct pickle_value *items[3];
-    struct pickle_value *tuple = new_value(m, PICKLE_TUPLE);
+    struct pickle_value *tuple = machine_new_value(m, PICKLE_TUPLE);
 
     for (size_t i = n; i-- > 0;) {
-        items[i] = pop(m);
+        items[i] = machine_pop(m);
         if (!items[i])
-            return fail(m, E_PARSE, "the stack is empty");
+            return machine_fail(m, E_PARSE, "the stack is empty");
     }
     if (!tuple)
-        return out_of_values(m);
+        return machine_out_of_values(m);
     int rc = append_items(m, tuple, items, n);
-    return rc == OK ? push(m, tuple) : rc;
+    return rc == OK ? machine_push(m, tuple) : rc;
 }
 
-static int push_marked(struct machine *m, enum pickle_type type)
+static int push_marked(struct pickle_machine *m, enum pickle_type type)
 {
     struct pickle_value **items;
     size_t n;
-    struct pickle_value *value = new_value(m, type);
+    struct pickle_value *value = machine_new_value(m, type);
 
     if (!value)
-        return out_of_values(m);
-    if (!pop_mark(m, &items, &n))
-        return fail(m, E_PARSE, "no mark on the stack");
+        return machine_out_of_values(m);
+    if (!machine_pop_mark(m, &items, &n))
+        return machine_fail(m, E_PARSE, "no mark on the stack");
     int rc = append_items(m, value, items, n);
-    return rc == OK ? push(m, value) : rc;
+    return rc == OK ? machine_push(m, value) : rc;
 }
 
 /* ---- Names and calls ---- */
@@ -457,7 +290,7 @@ static bool is_known(struct str module, struct str name)
     return false;
 }
 
-static void note_foreign(struct machine *m, const char *text)
+static void note_foreign(struct pickle_machine *m, const char *text)
 {
     for (size_t i = 0; i < m->n_foreign; i++)
         if (strcmp(m->foreign[i], text) == 0)
@@ -468,124 +301,124 @@ static void note_foreign(struct machine *m, const char *text)
         m->foreign[m->n_foreign++] = text;
 }
 
-static int push_global(struct machine *m, struct str module, struct str name)
+static int push_global(struct pickle_machine *m, struct str module, struct str name)
 {
-    struct pickle_value *value = new_value(m, PICKLE_GLOBAL);
+    struct pickle_value *value = machine_new_value(m, PICKLE_GLOBAL);
 
     if (!value)
-        return out_of_values(m);
+        return machine_out_of_values(m);
     const char *text = arena_printf(m->arena, "%.*s %.*s", (int)str_first(module, 512).n, module.p,
                                     (int)str_first(name, 512).n, name.p);
     value->text = str_of(text);
     if (!is_known(module, name))
         note_foreign(m, text);
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int op_global(struct machine *m)
+static int op_global(struct pickle_machine *m)
 {
     struct str module, name;
 
-    if (!take_line(m, &module) || !take_line(m, &name))
-        return fail(m, E_PARSE, "cut inside a name");
+    if (!machine_take_line(m, &module) || !machine_take_line(m, &name))
+        return machine_fail(m, E_PARSE, "cut inside a name");
     return push_global(m, module, name);
 }
 
-static int op_stack_global(struct machine *m)
+static int op_stack_global(struct pickle_machine *m)
 {
-    const struct pickle_value *name = pop(m);
-    const struct pickle_value *module = pop(m);
+    const struct pickle_value *name = machine_pop(m);
+    const struct pickle_value *module = machine_pop(m);
 
     if (!name || !module || name->type != PICKLE_TEXT || module->type != PICKLE_TEXT)
-        return fail(m, E_PARSE, "a name that is no text");
+        return machine_fail(m, E_PARSE, "a name that is no text");
     return push_global(m, module->text, name->text);
 }
 
 /* NEWOBJ_EX has keywords beside the arguments; they are kept as the state. */
-static int op_call(struct machine *m, bool has_keywords)
+static int op_call(struct pickle_machine *m, bool has_keywords)
 {
-    struct pickle_value *keywords = has_keywords ? pop(m) : NULL;
-    struct pickle_value *arguments = pop(m);
-    struct pickle_value *callee = pop(m);
-    struct pickle_value *call = new_value(m, PICKLE_CALL);
+    struct pickle_value *keywords = has_keywords ? machine_pop(m) : NULL;
+    struct pickle_value *arguments = machine_pop(m);
+    struct pickle_value *callee = machine_pop(m);
+    struct pickle_value *call = machine_new_value(m, PICKLE_CALL);
 
     if (!callee || !arguments || (has_keywords && !keywords))
-        return fail(m, E_PARSE, "the stack is empty");
+        return machine_fail(m, E_PARSE, "the stack is empty");
     if (!call)
-        return out_of_values(m);
+        return machine_out_of_values(m);
     call->callee = callee;
     call->arguments = arguments;
     call->state = keywords;
-    return push(m, call);
+    return machine_push(m, call);
 }
 
-static int op_build(struct machine *m)
+static int op_build(struct pickle_machine *m)
 {
-    struct pickle_value *state = pop(m);
-    struct pickle_value *object = top(m);
+    struct pickle_value *state = machine_pop(m);
+    struct pickle_value *object = machine_top(m);
 
     if (!state || !object)
-        return fail(m, E_PARSE, "the stack is empty");
+        return machine_fail(m, E_PARSE, "the stack is empty");
     object->state = state;
     return OK;
 }
 
-static int op_persistent(struct machine *m)
+static int op_persistent(struct pickle_machine *m)
 {
-    struct pickle_value *id = pop(m);
-    struct pickle_value *value = new_value(m, PICKLE_PERSISTENT);
+    struct pickle_value *id = machine_pop(m);
+    struct pickle_value *value = machine_new_value(m, PICKLE_PERSISTENT);
 
     if (!id)
-        return fail(m, E_PARSE, "the stack is empty");
+        return machine_fail(m, E_PARSE, "the stack is empty");
     if (value)
         value->arguments = id;
-    return push(m, value);
+    return machine_push(m, value);
 }
 
-static int op_pop_mark(struct machine *m)
+static int op_pop_mark(struct pickle_machine *m)
 {
     struct pickle_value **items;
     size_t n;
 
-    return pop_mark(m, &items, &n) ? OK : fail(m, E_PARSE, "no mark on the stack");
+    return machine_pop_mark(m, &items, &n) ? OK : machine_fail(m, E_PARSE, "no mark on the stack");
 }
 
 /* POP takes a value, or the mark when nothing lies above it. */
-static int op_pop(struct machine *m)
+static int op_pop(struct pickle_machine *m)
 {
-    if (pop(m))
+    if (machine_pop(m))
         return OK;
     return op_pop_mark(m);
 }
 
-static int op_memo(struct machine *m, size_t index_bytes, bool put)
+static int op_memo(struct pickle_machine *m, size_t index_bytes, bool put)
 {
     uint64_t index;
 
-    if (!take_number(m, index_bytes, &index))
-        return fail(m, E_PARSE, "cut inside a memo index");
-    return put ? memo_put(m, index) : memo_get(m, index);
+    if (!machine_take_number(m, index_bytes, &index))
+        return machine_fail(m, E_PARSE, "cut inside a memo index");
+    return put ? machine_memo_put(m, index) : machine_memo_get(m, index);
 }
 
-static int op_int(struct machine *m, size_t n_bytes, bool is_signed)
+static int op_int(struct pickle_machine *m, size_t n_bytes, bool is_signed)
 {
     uint64_t value;
 
-    if (!take_number(m, n_bytes, &value))
-        return fail(m, E_PARSE, "cut inside an integer");
+    if (!machine_take_number(m, n_bytes, &value))
+        return machine_fail(m, E_PARSE, "cut inside an integer");
     return push_int(m, is_signed ? (int32_t)(uint32_t)value : (int64_t)value);
 }
 
-static int op_skip(struct machine *m, size_t n)
+static int op_skip(struct pickle_machine *m, size_t n)
 {
     const unsigned char *p;
 
-    return take(m, n, &p) ? OK : fail(m, E_PARSE, "cut inside an opcode");
+    return machine_take(m, n, &p) ? OK : machine_fail(m, E_PARSE, "cut inside an opcode");
 }
 
-/* clang-format off: one line an opcode */
+/* clang-format off */
 /* One opcode of protocols 2 to 5. */
-static int step(struct machine *m, unsigned char opcode)
+static int step(struct pickle_machine *m, unsigned char opcode)
 {
     switch (opcode) {
     case 0x80: return op_skip(m, 1);                            /* PROTO */
@@ -594,10 +427,10 @@ static int step(struct machine *m, unsigned char opcode)
     case 0x93: return op_stack_global(m);
     case 'q': return op_memo(m, 1, true);                       /* BINPUT */
     case 'r': return op_memo(m, 4, true);
-    case 0x94: return memo_put(m, m->n_memo);                   /* MEMOIZE */
+    case 0x94: return machine_memo_put(m, m->n_memo);                   /* MEMOIZE */
     case 'h': return op_memo(m, 1, false);                      /* BINGET */
     case 'j': return op_memo(m, 4, false);
-    case '(': return push_mark(m);
+    case '(': return machine_push_mark(m);
     case ')': return push_container(m, PICKLE_TUPLE);
     case ']': return push_container(m, PICKLE_LIST);
     case '}': return push_container(m, PICKLE_DICT);
@@ -635,60 +468,51 @@ static int step(struct machine *m, unsigned char opcode)
     case 'Q': return op_persistent(m);
     case '0': return op_pop(m);
     case '1': return op_pop_mark(m);
-    case '2': return top(m) ? push(m, top(m)) : fail(m, E_PARSE, "the stack is empty");
+    case '2': return machine_top(m) ? machine_push(m, machine_top(m)) : machine_fail(m, E_PARSE, "the stack is empty");
     case 'I': case 'L': case 'F': case 'S': case 'V': case 'i': case 'o': case 'P': case 'd':
     case 'l': case 'p': case 'g':
-        return fail(m, E_UNSUPPORTED, "a pickle of protocol 0, protocols 2 to 5 are read");
-    default: return fail(m, E_PARSE, "an opcode that pickles do not have");
+        return machine_fail(m, E_UNSUPPORTED, "a pickle of protocol 0, protocols 2 to 5 are read");
+    default: return machine_fail(m, E_PARSE, "an opcode that pickles do not have");
     }
 }
 
 /* clang-format on */
 
 /* Runs to STOP. */
-static int run(struct machine *m, const struct pickle_value **out)
+static int run(struct pickle_machine *m, const struct pickle_value **out)
 {
     const unsigned char *opcode;
 
     m->n_stack = m->n_marks = 0;
     for (;;) {
-        if (!take(m, 1, &opcode))
-            return fail(m, E_PARSE, "ends before its STOP");
+        if (!machine_take(m, 1, &opcode))
+            return machine_fail(m, E_PARSE, "ends before its STOP");
         if (*opcode == '.')
             break;
         int rc = step(m, *opcode);
         if (rc != OK)
             return rc;
     }
-    *out = top(m);
-    return *out ? OK : fail(m, E_PARSE, "holds no value");
-}
-
-static void forget(struct machine *m)
-{
-    if (m->memo)
-        memset(m->memo, 0, m->memo_capacity * sizeof(*m->memo));
-    m->n_memo = 0;
+    *out = machine_top(m);
+    return *out ? OK : machine_fail(m, E_PARSE, "holds no value");
 }
 
 int pickle_parse(const void *bytes, size_t n, struct arena *arena, struct pickle *out,
                  struct error *err)
 {
-    struct machine machine = {.bytes = bytes, .n = n, .arena = arena, .err = err};
+    struct pickle_machine machine = {.bytes = bytes, .n = n, .arena = arena, .err = err};
     const struct pickle_value *value = NULL;
     bool is_legacy = n >= sizeof LEGACY_HEAD && memcmp(bytes, LEGACY_HEAD, sizeof LEGACY_HEAD) == 0;
     int rc = OK;
 
     for (int i = is_legacy ? -LEGACY_SKIP : 0; i <= 0 && rc == OK; i++) {
-        forget(&machine);
+        machine_forget(&machine);
         rc = run(&machine, &value);
     }
     if (rc == OK && arena_failed(arena))
         rc = error_set(err, E_NOMEM, "pickle of %zu values", machine.n_values);
     if (rc == OK)
         *out = (struct pickle){value, machine.foreign, machine.n_foreign};
-    free(machine.stack);
-    free(machine.marks);
-    free(machine.memo);
+    machine_close(&machine);
     return rc;
 }

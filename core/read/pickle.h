@@ -18,20 +18,31 @@
 #define PICKLE_MAX_BYTES  ((size_t)16 << 20)
 
 enum pickle_type {
-    PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_FLOAT, PICKLE_TEXT, PICKLE_BYTES, PICKLE_LIST,
-    PICKLE_TUPLE, PICKLE_DICT, PICKLE_SET, PICKLE_GLOBAL, PICKLE_CALL, PICKLE_PERSISTENT
+    PICKLE_NONE,
+    PICKLE_BOOL,
+    PICKLE_INT,
+    PICKLE_FLOAT,
+    PICKLE_TEXT,
+    PICKLE_BYTES,
+    PICKLE_LIST,
+    PICKLE_TUPLE,
+    PICKLE_DICT,
+    PICKLE_SET,
+    PICKLE_GLOBAL,
+    PICKLE_CALL,
+    PICKLE_PERSISTENT
 };
 
 struct pickle_value {
     enum pickle_type type;
     bool boolean;
-    int64_t integer;            /* exact when it fits; else see text */
+    int64_t integer; /* exact when it fits; else see text */
     double number;
-    struct str text;            /* text, bytes; decimal digits of a big int; "module name" of GLOBAL */
-    struct pickle_value **items;/* list, tuple, set; dict: key, value, key, value … */
-    size_t n;                   /* items (dict: twice the pairs); a CALL may have items too */
-    size_t capacity;            /* private */
-    struct pickle_value *callee, *arguments, *state;    /* CALL */
+    struct str text; /* text, bytes; decimal digits of a big int; "module name" of GLOBAL */
+    struct pickle_value **items; /* list, tuple, set; dict: key, value, key, value … */
+    size_t n;                    /* items (dict: twice the pairs); a CALL may have items too */
+    size_t capacity;             /* private */
+    struct pickle_value *callee, *arguments, *state; /* CALL */
 };
 
 struct pickle {

@@ -193,7 +193,7 @@ static void show_call(struct buf *out, const struct pickle_value *call, bool quo
     else if (show_container(out, call, depth))
         return;
     else if (is_named && is_text(first) && call->arguments->n == 1 && !call->state)
-        add_lower(out, first->text, quoted);        /* IntervalStrategy('steps') */
+        add_lower(out, first->text, quoted); /* IntervalStrategy('steps') */
     else
         show_unknown_call(out, call, quoted);
 }

@@ -8,11 +8,11 @@
 #include "core/read/json.h"
 #include "core/read/source.h"
 
-#define HEADER_MAX_BYTES ((int64_t)32 << 20)
+#define HEADER_MAX_BYTES   ((int64_t)32 << 20)
 #define HEADER_ARENA_BYTES ((size_t)512 << 20)
-#define MAX_TENSORS 200000
-#define MAX_DIMENSIONS 16
-#define CHUNK_BYTES 65536
+#define MAX_TENSORS        200000
+#define MAX_DIMENSIONS     16
+#define CHUNK_BYTES        65536
 
 struct dtype {
     const char *name;
@@ -20,16 +20,16 @@ struct dtype {
 };
 
 static const struct dtype DTYPES[] = {
-    {"BOOL", 8},     {"U8", 8},       {"I8", 8},           {"F8_E5M2", 8},     {"F8_E4M3", 8},
-    {"F8_E8M0", 8},  {"F4", 4},       {"F6_E2M3", 6},      {"F6_E3M2", 6},     {"I16", 16},
-    {"U16", 16},     {"F16", 16},     {"BF16", 16},        {"I32", 32},        {"U32", 32},
-    {"F32", 32},     {"F64", 64},     {"I64", 64},         {"U64", 64},        {"C64", 64},
-    {"F8_E4M3FNUZ", 8},               {"F8_E5M2FNUZ", 8},
+    {"BOOL", 8},        {"U8", 8},          {"I8", 8},      {"F8_E5M2", 8}, {"F8_E4M3", 8},
+    {"F8_E8M0", 8},     {"F4", 4},          {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"I16", 16},
+    {"U16", 16},        {"F16", 16},        {"BF16", 16},   {"I32", 32},    {"U32", 32},
+    {"F32", 32},        {"F64", 64},        {"I64", 64},    {"U64", 64},    {"C64", 64},
+    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
 };
 
 struct reading {
     struct source_file *file;
-    int64_t size, data_at;          /* of the file; where the tensors begin */
+    int64_t size, data_at; /* of the file; where the tensors begin */
     struct arena *arena;
     struct safetensors_tensor *tensors;
     size_t n;
@@ -115,8 +115,8 @@ static int read_entries(struct reading *reading, const struct json *header, stru
         return error_set(err, E_PARSE, "the header is not a JSON object");
     if (header->n > MAX_TENSORS)
         return error_set(err, E_LIMIT, "%zu tensors, at most %d are read", header->n, MAX_TENSORS);
-    reading->tensors = arena_array(reading->arena, header->n ? header->n : 1,
-                                   sizeof *reading->tensors);
+    reading->tensors =
+        arena_array(reading->arena, header->n ? header->n : 1, sizeof *reading->tensors);
     if (!reading->tensors)
         return error_set(err, E_NOMEM, "%zu tensors", header->n);
     for (const struct json *entry = header->child; entry; entry = entry->next) {
@@ -294,7 +294,7 @@ static int read_values(struct reading *reading, struct safetensors_tensor *tenso
         if (rc != OK)
             return rc;
         if (got < n)
-            return OK;      /* the file shrank meanwhile: not read */
+            return OK; /* the file shrank meanwhile: not read */
         measure_add(&measure, tensor->facts.dtype, chunk, n);
     }
     measure_done(&measure, &tensor->facts);

@@ -7,18 +7,18 @@
 #include "core/model.h"
 
 struct safetensors_tensor {
-    struct tensor facts;        /* norm and counts filled when values were read */
-    int64_t begin, end;         /* bytes in the file */
+    struct tensor facts; /* norm and counts filled when values were read */
+    int64_t begin, end;  /* bytes in the file */
 };
 
 struct safetensors {
-    const struct safetensors_tensor *tensors;   /* by offset */
+    const struct safetensors_tensor *tensors; /* by offset */
     size_t n;
-    bool is_cut;                /* the file ends before the last tensor */
+    bool is_cut; /* the file ends before the last tensor */
     int64_t missing_bytes;
-    size_t n_bad;               /* entries left out: no dtype, shape or offsets that agree */
-    const char *first_bad;      /* name of the first of them */
-    bool is_overlapping;        /* ranges overlap: then no values are read */
+    size_t n_bad;          /* entries left out: no dtype, shape or offsets that agree */
+    const char *first_bad; /* name of the first of them */
+    bool is_overlapping;   /* ranges overlap: then no values are read */
 };
 
 /* Values of F32, F16, BF16 and F64 tensors are streamed for norms when the file is at most

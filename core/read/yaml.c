@@ -19,7 +19,7 @@
 struct build {
     yaml_document_t *document;
     struct arena *arena;
-    int64_t first_line;         /* of the text in its file */
+    int64_t first_line; /* of the text in its file */
     size_t n_nodes;
 };
 
@@ -187,8 +187,8 @@ static void build_scalar(struct build *build, const yaml_node_t *node, struct js
 MUST_CHECK static int build_node(struct build *build, int index, int depth, struct json **out,
                                  struct error *err);
 
-static int build_sequence(struct build *build, const yaml_node_t *node, int depth,
-                          struct json *out, struct error *err)
+static int build_sequence(struct build *build, const yaml_node_t *node, int depth, struct json *out,
+                          struct error *err)
 {
     struct json **tail = &out->child;
 
@@ -254,12 +254,12 @@ static int build_key(struct build *build, const yaml_node_t *key, struct json *m
     if (key->type == YAML_SCALAR_NODE)
         member->key = arena_str(build->arena, scalar_text(key));
     else
-        member->key = str_of("?");      /* a collection as a key: no settings file has it */
+        member->key = str_of("?"); /* a collection as a key: no settings file has it */
     return OK;
 }
 
-static int collect(struct build *build, const yaml_node_t *node, int depth,
-                   struct members *members, struct error *err)
+static int collect(struct build *build, const yaml_node_t *node, int depth, struct members *members,
+                   struct error *err)
 {
     const yaml_node_pair_t *start = node->data.mapping.pairs.start;
     const yaml_node_pair_t *top = node->data.mapping.pairs.top;
@@ -323,8 +323,8 @@ static int drop_duplicates(struct members *members, struct error *err)
     return OK;
 }
 
-static int build_mapping(struct build *build, const yaml_node_t *node, int depth,
-                         struct json *out, struct error *err)
+static int build_mapping(struct build *build, const yaml_node_t *node, int depth, struct json *out,
+                         struct error *err)
 {
     struct members members = {0};
     int rc = collect(build, node, depth, &members, err);
@@ -417,7 +417,7 @@ static int parse_from(struct str text, int64_t first_line, struct arena *arena,
     if (yaml_document_get_root_node(&document)) {
         rc = build_node(&build, 1, 0, &top, err);
     } else {
-        top = arena_alloc(arena, sizeof *top);      /* an empty file: null */
+        top = arena_alloc(arena, sizeof *top); /* an empty file: null */
         if (top)
             top->line = first_line;
     }

@@ -63,7 +63,8 @@ static size_t name_bytes(struct str line)
     return n;
 }
 
-/* "torch==2.1.0+cu121", "peft>=0.10", "trl @ git+https://…@<commit>", "torch    2.1.0" (pip list). */
+/* "torch==2.1.0+cu121", "peft>=0.10", "trl @ git+https://…@<commit>", "torch    2.1.0" (pip list).
+ */
 static int import_package(struct import *import, const struct source_line *line, struct error *err)
 {
     struct str text = str_trim(line->text);
@@ -95,9 +96,9 @@ static int import_package(struct import *import, const struct source_line *line,
 /* ---- GPUs ---- */
 
 struct gpus {
-    int current;                /* index of the GPU whose lines these are, or -1 */
+    int current; /* index of the GPU whose lines these are, or -1 */
     bool in_processes;
-    bool is_query;              /* rows of --query-gpu: the header said where things are */
+    bool is_query; /* rows of --query-gpu: the header said where things are */
     int name_at, index_at, total_at, used_at;
     int n_rows;
 };
@@ -147,8 +148,8 @@ static int import_memory(struct import *import, const struct source_line *line, 
 }
 
 /* "|   0  Tesla V100-SXM2-32GB     Off  | 0000…": the name ends at two blanks or at the bar. */
-static int import_gpu_name(struct import *import, const struct source_line *line,
-                           struct gpus *gpus, struct error *err)
+static int import_gpu_name(struct import *import, const struct source_line *line, struct gpus *gpus,
+                           struct error *err)
 {
     struct str text = str_trim(str_skip(line->text, 1));
     struct str digits = leading_digits(text);
@@ -240,15 +241,17 @@ static int import_query_row(struct import *import, const struct source_line *lin
         else if (i == gpus->name_at)
             rc = put_gpu(import, line, gpu, "name", VALUE_TEXT, cell, err);
         else if (i == gpus->total_at)
-            rc = put_gpu(import, line, gpu, "memory_total_mib", VALUE_INT, leading_digits(cell), err);
+            rc = put_gpu(import, line, gpu, "memory_total_mib", VALUE_INT, leading_digits(cell),
+                         err);
         else if (i == gpus->used_at)
-            rc = put_gpu(import, line, gpu, "memory_used_mib", VALUE_INT, leading_digits(cell), err);
+            rc =
+                put_gpu(import, line, gpu, "memory_used_mib", VALUE_INT, leading_digits(cell), err);
     }
     return rc;
 }
 
-static int import_gpu_line(struct import *import, const struct source_line *line,
-                           struct gpus *gpus, struct error *err)
+static int import_gpu_line(struct import *import, const struct source_line *line, struct gpus *gpus,
+                           struct error *err)
 {
     struct str text = str_trim(line->text);
 

@@ -5,13 +5,13 @@
 #include "importers/peek.h"
 
 /* Words that no other framework has, and words that it shares. */
-static const char *const OWN[] = {"finetuning_type", "cutoff_len", "neat_packing",  "lora_target",
-                                  "dataset_dir",     "pref_beta",  "additional_target",
-                                  "train.cutoff_len", "top.finetuning_type"};
-static const char *const SHARED[] = {"stage",    "template",      "do_train",          "lora_rank",
-                                     "dataset",  "packing",       "model_name_or_path", "flash_attn",
-                                     "val_size", "learning_rate", "output_dir",        "quantization_bit",
-                                     "top.model_name", "top.template"};
+static const char *const OWN[] = {"finetuning_type",   "cutoff_len",       "neat_packing",
+                                  "lora_target",       "dataset_dir",      "pref_beta",
+                                  "additional_target", "train.cutoff_len", "top.finetuning_type"};
+static const char *const SHARED[] = {
+    "stage",      "template",           "do_train",       "lora_rank",   "dataset",
+    "packing",    "model_name_or_path", "flash_attn",     "val_size",    "learning_rate",
+    "output_dir", "quantization_bit",   "top.model_name", "top.template"};
 
 static size_t count(const struct peek *peek, const char *const *keys, size_t n)
 {

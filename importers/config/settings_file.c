@@ -14,9 +14,9 @@
 #define LIST_MAX_BYTES   ((size_t)16 << 10)
 
 /* Words of a command that starts training. */
-static const char *const STARTERS[] = {"torchrun", "accelerate", "llamafactory-cli", "axolotl",
-                                       "swift",    "deepspeed",  "trl",              "tune",
-                                       "litgpt",   "python",     "python3"};
+static const char *const STARTERS[] = {
+    "torchrun", "accelerate", "llamafactory-cli", "axolotl", "swift",  "deepspeed",
+    "trl",      "tune",       "litgpt",           "python",  "python3"};
 
 static bool is_script_name(const struct peek *peek)
 {
@@ -35,8 +35,8 @@ static int probe(const struct peek *peek)
 {
     if (is_script_name(peek))
         return str_find(peek->head, "--") >= 0 ? 50 : 0;
-    bool is_json = peek_is_object(peek) &&
-                   (peek_name_ends(peek, ".json") || peek_name_ends(peek, ".jsonc"));
+    bool is_json =
+        peek_is_object(peek) && (peek_name_ends(peek, ".json") || peek_name_ends(peek, ".jsonc"));
     bool is_yaml = peek_is_yaml_name(peek) && peek_first(peek) != '[';
     if ((!is_json && !is_yaml) || is_wandb(peek))
         return 0;
@@ -68,8 +68,7 @@ static bool is_option(const struct shell_word *word)
 {
     double number;
 
-    return word->text[0] == '-' && word->text[1] &&
-           !number_parse(str_of(word->text), &number);
+    return word->text[0] == '-' && word->text[1] && !number_parse(str_of(word->text), &number);
 }
 
 static enum value_type type_of_text(const char *text)
@@ -205,7 +204,8 @@ static int run_script(struct import *import, struct error *err)
 static int run_document(struct import *import, struct error *err)
 {
     const struct json *tree;
-    bool is_json = str_ends(str_of(import->path), ".json") || str_ends(str_of(import->path), ".jsonc");
+    bool is_json =
+        str_ends(str_of(import->path), ".json") || str_ends(str_of(import->path), ".jsonc");
     int rc = is_json ? import_json(import, &tree, err) : import_yaml(import, &tree, err);
 
     if (rc != OK || !tree)

@@ -33,9 +33,9 @@ static void close_word(struct word_state *word, struct list *list, struct arena 
         list->capacity = list->words ? capacity : 0;
     }
     if (list->words && list->n < list->capacity && !word->text.failed)
-        list->words[list->n++] =
-            (struct shell_word){arena_strndup(arena, word->text.p ? word->text.p : "", word->text.n),
-                                word->line, word->has_variable};
+        list->words[list->n++] = (struct shell_word){
+            arena_strndup(arena, word->text.p ? word->text.p : "", word->text.n), word->line,
+            word->has_variable};
     buf_clear(&word->text);
     word->is_open = word->has_variable = false;
 }
@@ -57,7 +57,8 @@ static void take_quoted(struct shell_reader *reader, struct word_state *word)
     while (reader->text.n && reader->text.p[0] != quote) {
         char c = reader->text.p[0];
 
-        if (quote == '"' && c == '\\' && reader->text.n > 1 && strchr("\"\\$`\n", reader->text.p[1])) {
+        if (quote == '"' && c == '\\' && reader->text.n > 1 &&
+            strchr("\"\\$`\n", reader->text.p[1])) {
             take(reader);
             if (reader->text.p[0] != '\n')
                 buf_putc(&word->text, reader->text.p[0]);
@@ -75,7 +76,7 @@ static void take_escaped(struct shell_reader *reader, struct word_state *word)
 {
     take(reader);
     if (reader->text.n && reader->text.p[0] == '\r')
-        take(reader);       /* a continuation in a file with CRLF */
+        take(reader); /* a continuation in a file with CRLF */
     if (reader->text.n == 0)
         return;
     if (reader->text.p[0] != '\n') {

@@ -12,7 +12,7 @@
 struct shell_word {
     const char *text;
     int64_t line;
-    bool has_variable;          /* part of it is only known to the shell */
+    bool has_variable; /* part of it is only known to the shell */
 };
 
 struct shell_command {
@@ -21,11 +21,11 @@ struct shell_command {
 };
 
 struct shell_reader {
-    struct str text;            /* what is left */
-    int64_t line;               /* of its first byte; 1 at the start */
+    struct str text; /* what is left */
+    int64_t line;    /* of its first byte; 1 at the start */
 };
 
-#define SHELL_MAX_WORDS 10000   /* of one command; what is more is left out */
+#define SHELL_MAX_WORDS 10000 /* of one command; what is more is left out */
 
 /* The next command that has words, in the arena. False at the end, or when the arena failed. */
 bool shell_next(struct shell_reader *reader, struct arena *arena, struct shell_command *out);

@@ -12,9 +12,9 @@
 
 #define CARD_MAX_BYTES ((size_t)8 << 20)
 
-static const char *const KEYS[] = {"base_model",   "base_model_relation", "tags",    "library_name",
-                                   "datasets",     "license",             "language", "pipeline_tag",
-                                   "model_name"};
+static const char *const KEYS[] = {
+    "base_model", "base_model_relation", "tags",      "library_name", "datasets", "license",
+    "language",   "pipeline_tag",        "model_name"};
 
 /* Both words in one line. */
 struct phrase {
@@ -22,9 +22,12 @@ struct phrase {
 };
 
 static const struct phrase PHRASES[] = {
-    {"ten-row", "", "ten-row"},           {"ten row", "", "ten-row"},
-    {"10-row", "", "ten-row"},            {"overfit", "test", "overfit test"},
-    {"memoris", "test", "overfit test"},  {"memoriz", "test", "overfit test"},
+    {"ten-row", "", "ten-row"},
+    {"ten row", "", "ten-row"},
+    {"10-row", "", "ten-row"},
+    {"overfit", "test", "overfit test"},
+    {"memoris", "test", "overfit test"},
+    {"memoriz", "test", "overfit test"},
     {"shorter", "answer", "shorter answers"},
     {"shorter", "response", "shorter answers"},
     {"longer", "answer", "longer answers"},

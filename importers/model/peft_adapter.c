@@ -1,5 +1,5 @@
-/* A PEFT adapter: adapter_config.json as settings; its weights, or lists of its keys and norms, as an
- * artefact "adapter" with tensors; module_names.txt as an artefact "modules". */
+/* A PEFT adapter: adapter_config.json as settings; its weights, or lists of its keys and norms, as
+ * an artefact "adapter" with tensors; module_names.txt as an artefact "modules". */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,15 @@
 #define NAME_LINE_BYTES ((size_t)4096)
 #define MAX_NAMES       200000
 
-enum part { PART_CONFIG, PART_SAFETENSORS, PART_BIN, PART_NORMS, PART_KEYS, PART_MODULES, PART_NONE };
+enum part {
+    PART_CONFIG,
+    PART_SAFETENSORS,
+    PART_BIN,
+    PART_NORMS,
+    PART_KEYS,
+    PART_MODULES,
+    PART_NONE
+};
 
 static enum part part_of_name(const struct peek *peek)
 {
@@ -35,12 +43,11 @@ static enum part part_of_content(const struct peek *peek)
 {
     if (peek_name_ends(peek, ".json") && peek_is_object(peek) && peek_has_key(peek, "peft_type"))
         return PART_CONFIG;
-    if (peek_name_ends(peek, ".safetensors") && (str_find(peek->head, ".lora_A.") >= 0 ||
-                                                 str_find(peek->head, "\"base_model.model.") >= 0))
+    if (peek_name_ends(peek, ".safetensors") &&
+        (str_find(peek->head, ".lora_A.") >= 0 || str_find(peek->head, "\"base_model.model.") >= 0))
         return PART_SAFETENSORS;
     return PART_NONE;
 }
-
 
 static int probe(const struct peek *peek)
 {
@@ -147,10 +154,10 @@ static int run_list(struct import *import, enum part part, struct error *err)
     source_close(file);
     if (rc != OK)
         return import_note_error(import, &why, err);
-    return names.n > MAX_NAMES ? sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
-                                           "%lld names, only the first %d were kept",
-                                           (long long)names.n, MAX_NAMES)
-                               : OK;
+    return names.n > MAX_NAMES
+               ? sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
+                           "%lld names, only the first %d were kept", (long long)names.n, MAX_NAMES)
+               : OK;
 }
 
 static int run(struct import *import, struct error *err)
@@ -169,7 +176,7 @@ static int run(struct import *import, struct error *err)
     if (rc != OK)
         return rc;
     if (is_odd) {
-        int64_t id;     /* an empty or missing adapter is a fact about the adapter */
+        int64_t id; /* an empty or missing adapter is a fact about the adapter */
 
         return weight_artefact(import, part == PART_MODULES ? "modules" : "adapter", false, &id,
                                err);

@@ -76,13 +76,24 @@ static const struct json *token_text(const struct json *value)
 /* ---- tokenizer_config.json, special_tokens_map.json ---- */
 
 static const char *const SCALARS[] = {
-    "tokenizer_class",  "padding_side",  "truncation_side",     "model_max_length",
-    "add_bos_token",    "add_eos_token", "add_prefix_space",    "clean_up_tokenization_spaces",
-    "legacy",           "use_fast",      "split_special_tokens", "backend",
-    "is_local",         "use_default_system_prompt",            "errors",
+    "tokenizer_class",
+    "padding_side",
+    "truncation_side",
+    "model_max_length",
+    "add_bos_token",
+    "add_eos_token",
+    "add_prefix_space",
+    "clean_up_tokenization_spaces",
+    "legacy",
+    "use_fast",
+    "split_special_tokens",
+    "backend",
+    "is_local",
+    "use_default_system_prompt",
+    "errors",
 };
-static const char *const TOKENS[] = {"bos_token", "eos_token", "pad_token",
-                                     "unk_token", "sep_token", "cls_token", "mask_token"};
+static const char *const TOKENS[] = {"bos_token", "eos_token", "pad_token", "unk_token",
+                                     "sep_token", "cls_token", "mask_token"};
 
 static int put_names(struct import *import, const struct json *tree, struct error *err)
 {

@@ -17,13 +17,13 @@ struct scan {
     struct vocab_facts *facts;
     int depth;
     bool in_string, is_escaped;
-    char text[KEY_BYTES];       /* of the last string */
+    char text[KEY_BYTES]; /* of the last string */
     size_t n_text;
-    enum place place;           /* which member of the document */
+    enum place place; /* which member of the document */
     bool in_vocab, vocab_is_list;
-    int64_t number;             /* id being read in the vocabulary, or NONE */
-    struct buf object;          /* of an added token */
-    bool keeps;                 /* bytes go to `object` */
+    int64_t number;    /* id being read in the vocabulary, or NONE */
+    struct buf object; /* of an added token */
+    bool keeps;        /* bytes go to `object` */
     int (*added)(void *ctx, struct str object, struct error *err);
     void *ctx;
 };
@@ -75,7 +75,7 @@ static void open_bracket(struct scan *scan, char c)
         scan->vocab_is_list = c == '[';
         scan->facts->n_entries = 0;
     } else if (scan->depth == 4 && scan->in_vocab && scan->vocab_is_list) {
-        scan->facts->n_entries++;       /* Unigram: ["token", score] */
+        scan->facts->n_entries++; /* Unigram: ["token", score] */
     } else if (scan->depth == 3 && scan->place == IN_ADDED && c == '{') {
         buf_clear(&scan->object);
         scan->keeps = true;

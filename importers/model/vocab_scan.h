@@ -1,4 +1,5 @@
-/* tokenizer.json without its vocabulary in memory: how many entries, the highest id, the added tokens. */
+/* tokenizer.json without its vocabulary in memory: how many entries, the highest id, the added
+ * tokens. */
 #ifndef IMPORTERS_MODEL_VOCAB_SCAN_H
 #define IMPORTERS_MODEL_VOCAB_SCAN_H
 
@@ -11,9 +12,9 @@
 struct source_file;
 
 struct vocab_facts {
-    int64_t n_entries;          /* of model.vocab; NONE when there is none */
-    int64_t max_id;             /* of model.vocab; NONE */
-    bool is_cut;                /* the document does not end */
+    int64_t n_entries; /* of model.vocab; NONE when there is none */
+    int64_t max_id;    /* of model.vocab; NONE */
+    bool is_cut;       /* the document does not end */
 };
 
 /* `added` gets the text of each object of added_tokens. Bounded memory, one pass. */

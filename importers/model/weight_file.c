@@ -1,5 +1,5 @@
-/* Weight files as artefacts with tensors. A torch file's pickle is read as values (names, shapes and
- * which storage), its storages as plain bytes. */
+/* Weight files as artefacts with tensors. A torch file's pickle is read as values (names, shapes
+ * and which storage), its storages as plain bytes. */
 #include "importers/model/weight_file.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@
 #include "core/read/zip.h"
 
 #define PICKLE_ARENA_BYTES ((size_t)512 << 20)
-#define STORAGE_MAX_BYTES ((size_t)128 << 20)
-#define TENSOR_NAME_BYTES 2048
+#define STORAGE_MAX_BYTES  ((size_t)128 << 20)
+#define TENSOR_NAME_BYTES  2048
 
 /* ---- Artefacts ---- */
 
@@ -83,8 +83,13 @@ int weight_name(struct import *import, int64_t artefact, struct str name, double
                 struct error *err)
 {
     char text[TENSOR_NAME_BYTES];
-    struct tensor tensor = {.name = text, .dtype = "", .shape = "", .n_values = NONE,
-                            .norm = norm, .n_nonzero = NONE, .n_nonfinite = NONE};
+    struct tensor tensor = {.name = text,
+                            .dtype = "",
+                            .shape = "",
+                            .n_values = NONE,
+                            .norm = norm,
+                            .n_nonzero = NONE,
+                            .n_nonfinite = NONE};
 
     if (name.n == 0 || name.n >= sizeof text)
         return OK;
@@ -127,10 +132,10 @@ static int note_empty_tensors(struct import *import, const struct safetensors *f
     for (size_t i = 0; i < file->n; i++)
         if (file->tensors[i].facts.n_values == 0 && n_empty++ == 0)
             first = file->tensors[i].facts.name;
-    return n_empty ? sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
-                               "%zu of %zu tensors have no values, first %s", n_empty, file->n,
-                               first)
-                   : OK;
+    return n_empty
+               ? sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
+                           "%zu of %zu tensors have no values, first %s", n_empty, file->n, first)
+               : OK;
 }
 
 int weight_safetensors(struct import *import, const char *kind, int64_t values_up_to,
@@ -253,7 +258,7 @@ static int measure_storage(struct torch_file *torch, const struct pickle_value *
     if (rc == E_NOMEM)
         return error_set(err, E_NOMEM, "%s", why.message);
     if (rc != OK)
-        return OK;      /* the values stay unknown */
+        return OK; /* the values stay unknown */
     uint64_t begin, length;
     if (!__builtin_mul_overflow((uint64_t)offset->integer, (uint64_t)width, &begin) &&
         !__builtin_mul_overflow((uint64_t)tensor->n_values, (uint64_t)width, &length) &&
@@ -284,8 +289,12 @@ static int import_tensor(struct torch_file *torch, const struct pickle_value *ke
     const struct pickle_value *type = item(id, 1), *member = item(id, 2);
     char name[TENSOR_NAME_BYTES];
     struct buf shape;
-    struct tensor tensor = {.name = name, .shape = "", .n_values = NONE, .norm = NAN,
-                            .n_nonzero = NONE, .n_nonfinite = NONE};
+    struct tensor tensor = {.name = name,
+                            .shape = "",
+                            .n_values = NONE,
+                            .norm = NAN,
+                            .n_nonzero = NONE,
+                            .n_nonfinite = NONE};
     int rc = OK;
 
     if (key->type != PICKLE_TEXT || key->text.n == 0 || key->text.n >= sizeof name || !type ||
@@ -313,8 +322,8 @@ static int import_state_dict(struct torch_file *torch, const struct pickle *pick
     int rc = OK;
 
     for (size_t i = 0; i < pickle->n_foreign && rc == OK; i++)
-        rc = sink_note(torch->import->sink, NOTE_WARN, NONE, NONE, err,
-                       "holds code: %s, not run", pickle->foreign[i]);
+        rc = sink_note(torch->import->sink, NOTE_WARN, NONE, NONE, err, "holds code: %s, not run",
+                       pickle->foreign[i]);
     if (rc == OK && top->type != PICKLE_DICT && top->type != PICKLE_CALL)
         return sink_note(torch->import->sink, NOTE_WARN, NONE, NONE, err,
                          "a pickle of something that is no state dict");

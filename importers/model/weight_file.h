@@ -8,8 +8,8 @@
 #define WEIGHT_VALUES_BYTES ((int64_t)256 << 20)
 
 /* One artefact of `kind` for the file, without tensors; size and hash filled. */
-MUST_CHECK int weight_artefact(struct import *import, const char *kind, bool with_hash,
-                               int64_t *id, struct error *err);
+MUST_CHECK int weight_artefact(struct import *import, const char *kind, bool with_hash, int64_t *id,
+                               struct error *err);
 /* The artefact and its tensors; values (norms) are read up to `values_up_to` bytes of file. */
 MUST_CHECK int weight_safetensors(struct import *import, const char *kind, int64_t values_up_to,
                                   struct error *err);

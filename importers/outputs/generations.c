@@ -21,11 +21,12 @@ static int probe(const struct peek *peek)
 {
     if (!peek_is_lines(peek))
         return 0;
-    bool is_named = peek_name_starts(peek, "generations") || peek_name_is(peek, "healthcheck.out.jsonl");
+    bool is_named =
+        peek_name_starts(peek, "generations") || peek_name_is(peek, "healthcheck.out.jsonl");
     bool has_output = peek_has_key(peek, "output");
-    bool has_models = peek_has_key(peek, "base") && (peek_has_key(peek, "finetuned") ||
-                                                     peek_has_key(peek, "adapter") ||
-                                                     peek_has_key(peek, "merged"));
+    bool has_models = peek_has_key(peek, "base") &&
+                      (peek_has_key(peek, "finetuned") || peek_has_key(peek, "adapter") ||
+                       peek_has_key(peek, "merged"));
     bool has_facts = peek_has_key(peek, "exact") || peek_has_key(peek, "finish_reason") ||
                      peek_has_key(peek, "output_tokens");
     if (is_named && (has_output || has_models || has_facts))
@@ -69,8 +70,8 @@ static const char *copy_text(const struct json *value, char *out, size_t n)
     return out;
 }
 
-/* output may be NULL. By `exact` where the row states it, else by comparing; -1 when neither is possible. `exact` is
- * about the tuned model, never about the base beside it. */
+/* output may be NULL. By `exact` where the row states it, else by comparing; -1 when neither is
+ * possible. `exact` is about the tuned model, never about the base beside it. */
 static int exactness(const struct json *row, const struct json *output, bool is_base)
 {
     const struct json *exact = json_get(row, "exact");

@@ -50,7 +50,7 @@ struct reading {
     struct import *import;
     int64_t id, n_rows, n_unreadable;
     bool is_header;
-    int row_at, tokens_at, prompt_at;   /* columns of lengths.csv, -1 when not there */
+    int row_at, tokens_at, prompt_at; /* columns of lengths.csv, -1 when not there */
 };
 
 static int begin_dataset(struct reading *reading, const char *form, struct error *err)
@@ -186,8 +186,11 @@ static int on_length(void *ctx, const struct csv_row *row, struct error *err)
         return on_length_header(reading, row);
     if (!cell_number(row, reading->tokens_at, &tokens))
         return bad_row(reading, row->line, NONE, "a row without a number of tokens", err);
-    struct sample sample = {.at = NONE, .length = NONE, .n_tokens = (int32_t)tokens,
-                            .n_prompt_tokens = -1, .n_trained = -1};
+    struct sample sample = {.at = NONE,
+                            .length = NONE,
+                            .n_tokens = (int32_t)tokens,
+                            .n_prompt_tokens = -1,
+                            .n_trained = -1};
     if (cell_number(row, reading->row_at, &number))
         sample.at = number;
     if (cell_number(row, reading->prompt_at, &prompt))
@@ -197,8 +200,8 @@ static int on_length(void *ctx, const struct csv_row *row, struct error *err)
 
 static int run_numbers(struct import *import, bool is_labels, struct error *err)
 {
-    struct reading reading = {.import = import, .is_header = true, .row_at = -1, .tokens_at = -1,
-                              .prompt_at = -1};
+    struct reading reading = {
+        .import = import, .is_header = true, .row_at = -1, .tokens_at = -1, .prompt_at = -1};
     struct jsonl_handler lines = {
         .row = on_tokens, .bad = on_bad, .ctx = &reading, .always_tree = true};
     struct csv_handler cells = {.row = on_length, .ctx = &reading};
@@ -243,7 +246,8 @@ static int put_splits(struct import *import, const struct json *splits, struct e
                                      json_get(split, "num_examples"), err);
         snprintf(name, sizeof name, "dataset.%.*s.num_rows", (int)split->key.n, split->key.p);
         if (rc == OK)
-            rc = import_json_setting(import, SIDE_TRAIN, name, json_get(split, "num_examples"), err);
+            rc =
+                import_json_setting(import, SIDE_TRAIN, name, json_get(split, "num_examples"), err);
     }
     return rc;
 }

@@ -3,8 +3,8 @@
 #define IMPORTERS_OUTPUTS_SIDE_FILES_H
 
 enum token_row_flag {
-    TOKEN_ROW_ALL_MASKED = 1,       /* no label is supervised */
-    TOKEN_ROW_FIRST_TWICE = 2       /* the first two token ids are the same (a doubled BOS) */
+    TOKEN_ROW_ALL_MASKED = 1, /* no label is supervised */
+    TOKEN_ROW_FIRST_TWICE = 2 /* the first two token ids are the same (a doubled BOS) */
 };
 
 #endif

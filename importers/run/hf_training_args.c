@@ -11,7 +11,7 @@
 #include "importers/importer.h"
 #include "importers/peek.h"
 
-#define ARGS_MAX_DEPTH 4
+#define ARGS_MAX_DEPTH   4
 #define ARGS_ARENA_BYTES ((size_t)512 << 20)
 
 static int probe(const struct peek *peek)
@@ -74,7 +74,8 @@ static int import_dict(struct import *import, const char *prefix, const struct p
     return rc;
 }
 
-/* The numbers of arguments are few; objects in them (AcceleratorConfig) come by their attributes. */
+/* The numbers of arguments are few; objects in them (AcceleratorConfig) come by their attributes.
+ */
 static int import_value(struct import *import, const char *name, const struct pickle_value *value,
                         int depth, struct error *err)
 {
@@ -90,18 +91,17 @@ static int import_value(struct import *import, const char *name, const struct pi
     pickle_text(&text, value);
     import->n_rows++;
     enum value_type type = type_of(value);
-    if (value->type == PICKLE_CALL && text.n)       /* set([…]), OrderedDict(…) */
+    if (value->type == PICKLE_CALL && text.n) /* set([…]), OrderedDict(…) */
         type = text.p[0] == '[' ? VALUE_LIST : text.p[0] == '{' ? VALUE_OBJECT : type;
-    rc = text.failed ? sink_note(import->sink, NOTE_INFO, NONE, NONE, err,
-                                 "%s: a value of more than 1 MiB was not kept", name)
-                     : import_setting(import, SIDE_TRAIN, name, text.p ? text.p : "",
-                                      type, NONE, err);
+    rc = text.failed
+             ? sink_note(import->sink, NOTE_INFO, NONE, NONE, err,
+                         "%s: a value of more than 1 MiB was not kept", name)
+             : import_setting(import, SIDE_TRAIN, name, text.p ? text.p : "", type, NONE, err);
     buf_free(&text);
     return rc;
 }
 
-static int import_class(struct import *import, const struct pickle_value *object,
-                        struct error *err)
+static int import_class(struct import *import, const struct pickle_value *object, struct error *err)
 {
     char name[512];
     const struct pickle_value *callee = object->callee;
@@ -119,8 +119,8 @@ static int import_class(struct import *import, const struct pickle_value *object
 static int note_foreign(struct import *import, const struct pickle *pickle, struct error *err)
 {
     for (size_t i = 0; i < pickle->n_foreign; i++) {
-        int rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
-                           "holds code: %s, not run", pickle->foreign[i]);
+        int rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "holds code: %s, not run",
+                           pickle->foreign[i]);
         if (rc != OK)
             return rc;
     }

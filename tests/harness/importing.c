@@ -18,10 +18,10 @@ bool importing_look(const char *path, struct looked_at *out)
     int64_t size = source_size(file);
     int64_t tail_at = size > PEEK_TAIL_BYTES ? size - PEEK_TAIL_BYTES : 0;
     out->bytes = malloc(PEEK_HEAD_BYTES + PEEK_TAIL_BYTES);
-    bool is_read = out->bytes &&
-                   source_at(file, 0, out->bytes, PEEK_HEAD_BYTES, &n_head, &err) == OK &&
-                   source_at(file, tail_at, out->bytes + PEEK_HEAD_BYTES, PEEK_TAIL_BYTES, &n_tail,
-                             &err) == OK;
+    bool is_read =
+        out->bytes && source_at(file, 0, out->bytes, PEEK_HEAD_BYTES, &n_head, &err) == OK &&
+        source_at(file, tail_at, out->bytes + PEEK_HEAD_BYTES, PEEK_TAIL_BYTES, &n_tail, &err) ==
+            OK;
     const char *slash = strrchr(path, '/');
     out->peek = (struct peek){.path = path,
                               .name = slash ? slash + 1 : path,
@@ -37,8 +37,10 @@ static int import_one(struct sink *sink, const struct importer *importer, const 
                       const char *path, struct error *err)
 {
     struct run run = {.key = "key", .folder = folder, .name = "run", .project = folder};
-    struct source source = {.path = path, .importer = importer->id,
-                            .importer_version = importer->version, .role = importer->role};
+    struct source source = {.path = path,
+                            .importer = importer->id,
+                            .importer_version = importer->version,
+                            .role = importer->role};
     struct arena *arena = arena_open(ARENA_BATCH_BYTES);
     struct import import = {.path = path, .run = &run, .sink = sink, .arena = arena};
     int rc = arena ? sink_begin(sink, &run, &source, err) : E_NOMEM;

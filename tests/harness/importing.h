@@ -6,7 +6,7 @@
 
 struct looked_at {
     struct peek peek;
-    char *bytes;                /* owner of head and tail */
+    char *bytes; /* owner of head and tail */
 };
 
 /* The first 64 KiB and the last 64 bytes; false when the file cannot be read. Free `bytes`. */

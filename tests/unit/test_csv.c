@@ -10,7 +10,7 @@
 #include "core/read/csv.h"
 
 struct seen {
-    struct buf text;    /* "line:cell|cell\n" for each row; ~ is an empty cell without quotes */
+    struct buf text; /* "line:cell|cell\n" for each row; ~ is an empty cell without quotes */
 };
 
 static int on_row(void *ctx, const struct csv_row *row, struct error *err)
@@ -55,7 +55,9 @@ static void cells_are_as_pandas_reads_them(void **state)
     expect("a,\"x \"\"y\"\",\n z\"\nq,r", ',', "1:a|x \"y\",\n z;3:q|r;");
     expect("a,,\"\"\n", ',', "1:a|~|;");
     expect("\n\na,b\n\n1,2", ',', "3:a|b;5:1|2;");
-    expect("\xef\xbb\xbf" "a,b", ',', "1:a|b;");
+    expect("\xef\xbb\xbf"
+           "a,b",
+           ',', "1:a|b;");
     expect("", ',', "");
 }
 

@@ -1,5 +1,5 @@
-/* Runs tests/importers/<importer>/<case>/: every file of the case but expect.txt, in order of name, is
- * given to the importer of the folder's name, which has to be the surest one; what it tells the
+/* Runs tests/importers/<importer>/<case>/: every file of the case but expect.txt, in order of name,
+ * is given to the importer of the folder's name, which has to be the surest one; what it tells the
  * sink is compared with expect.txt. GOLDEN=accept writes expect.txt anew.
  *
  * Given paths, it instead prints what the surest importer says of each. */
@@ -18,9 +18,9 @@
 #include "importers/registry.h"
 #include "tests/harness/importing.h"
 
-#define ROOT "tests/importers"
+#define ROOT       "tests/importers"
 #define DUMP_BYTES ((size_t)64 << 20)
-#define MAX_CASES 500
+#define MAX_CASES  500
 
 struct case_name {
     char importer[128], name[256];

@@ -88,23 +88,33 @@ static void enums_paths_devices_and_dtypes_are_shown_as_text(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(PARSE(f, "\x80\x02"
-                              "ctransformers.trainer_utils\nIntervalStrategy\nX\x05\0\0\0STEPS\x85R."),
+    assert_int_equal(PARSE(f,
+                           "\x80\x02"
+                           "ctransformers.trainer_utils\nIntervalStrategy\nX\x05\0\0\0STEPS\x85R."),
                      OK);
     assert_string_equal(shown(f, f->pickle.top), "steps");
     assert_int_equal(f->pickle.n_foreign, 0);
-    assert_int_equal(PARSE(f, "\x80\x02" "c__builtin__\ngetattr\nctransformers.trainer_utils\n"
-                              "IntervalStrategy\nX\x05\0\0\0STEPS\x86R."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "c__builtin__\ngetattr\nctransformers.trainer_utils\n"
+                              "IntervalStrategy\nX\x05\0\0\0STEPS\x86R."),
+                     OK);
     assert_string_equal(shown(f, f->pickle.top), "steps");
     assert_int_equal(f->pickle.n_foreign, 0);
-    assert_int_equal(PARSE(f, "\x80\x02" "cpathlib\nPosixPath\nX\x01\0\0\0/X\x03\0\0\0RunX\x01\0\0\0a\x87R."),
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "cpathlib\nPosixPath\nX\x01\0\0\0/X\x03\0\0\0RunX\x01\0\0\0a\x87R."),
                      OK);
     assert_string_equal(shown(f, f->pickle.top), "/Run/a");
-    assert_int_equal(PARSE(f, "\x80\x02" "ctorch\ndevice\nX\x04\0\0\0cudaK\x00\x86R."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "ctorch\ndevice\nX\x04\0\0\0cudaK\x00\x86R."),
+                     OK);
     assert_string_equal(shown(f, f->pickle.top), "cuda:0");
-    assert_int_equal(PARSE(f, "\x80\x02" "ctorch\nbfloat16\n."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "ctorch\nbfloat16\n."),
+                     OK);
     assert_string_equal(shown(f, f->pickle.top), "torch.bfloat16");
-    assert_int_equal(PARSE(f, "\x80\x02" "c__builtin__\nset\n]X\x01\0\0\0aa\x85R."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "c__builtin__\nset\n]X\x01\0\0\0aa\x85R."),
+                     OK);
     assert_string_equal(shown(f, f->pickle.top), "[\"a\"]");
 }
 
@@ -112,10 +122,15 @@ static void code_is_named_and_not_run(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(PARSE(f, "\x80\x02" "cposix\nsystem\nX\x04\0\0\0true\x85R."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "cposix\nsystem\nX\x04\0\0\0true\x85R."),
+                     OK);
     assert_int_equal(f->pickle.n_foreign, 1);
     assert_string_equal(f->pickle.foreign[0], "posix system");
-    assert_int_equal(PARSE(f, "\x80\x02" "c__builtin__\neval\nX\x01\0\0\0""1\x85R."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "c__builtin__\neval\nX\x01\0\0\0"
+                              "1\x85R."),
+                     OK);
     assert_string_equal(f->pickle.foreign[0], "__builtin__ eval");
 }
 
@@ -124,7 +139,8 @@ static void state_of_an_object_is_its_attributes(void **state)
     struct fixture *f = *state;
     const struct pickle_value *attributes;
 
-    assert_int_equal(PARSE(f, "\x80\x02" "ctrl.trainer.sft_config\nSFTConfig\n)\x81}X\x02\0\0\0lrK\x03sb."),
+    assert_int_equal(PARSE(f, "\x80\x02"
+                              "ctrl.trainer.sft_config\nSFTConfig\n)\x81}X\x02\0\0\0lrK\x03sb."),
                      OK);
     attributes = pickle_attributes(f->pickle.top);
     assert_non_null(attributes);
@@ -137,7 +153,9 @@ static void a_list_that_holds_itself_is_cut(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(PARSE(f, "\x80\x02]q\x00h\x00" "a."), OK);
+    assert_int_equal(PARSE(f, "\x80\x02]q\x00h\x00"
+                              "a."),
+                     OK);
     assert_non_null(strstr(shown(f, f->pickle.top), "…"));
 }
 
@@ -151,18 +169,22 @@ static void damage_and_bombs_are_refused(void **state)
     } cases[] = {
         {"", 0, E_PARSE},
         {"\x80\x02", 2, E_PARSE},
-        {"\x80\x02.", 3, E_PARSE},                                      /* no value */
-        {"\x80\x02X\xff\xff\xff\x7f""a.", 9, E_PARSE},                  /* longer than the file */
-        {"\x80\x02Nr\xff\xff\xff\xff.", 9, E_LIMIT},                    /* memo of 16 GiB */
+        {"\x80\x02.", 3, E_PARSE}, /* no value */
+        {"\x80\x02X\xff\xff\xff\x7f"
+         "a.",
+         9, E_PARSE},                                /* longer than the file */
+        {"\x80\x02Nr\xff\xff\xff\xff.", 9, E_LIMIT}, /* memo of 16 GiB */
         {"\x80\x02h\x05.", 5, E_PARSE},
-        {"\x80\x02t.", 4, E_PARSE},                                     /* no mark */
+        {"\x80\x02t.", 4, E_PARSE}, /* no mark */
         {"\x80\x02(0a.", 6, E_PARSE},
         {"\x80\x02NNs.", 6, E_PARSE},
-        {"\x80\x02}(Nu.", 7, E_PARSE},                                  /* key without value */
+        {"\x80\x02}(Nu.", 7, E_PARSE}, /* key without value */
         {"\x80\x02R.", 4, E_PARSE},
         {"\x80\x02\xfe.", 4, E_PARSE},
         {"I1\n.", 4, E_UNSUPPORTED},
-        {"\x80\x02" "cposix", 8, E_PARSE},
+        {"\x80\x02"
+         "cposix",
+         8, E_PARSE},
         {"\x80\x02\x8a\xff", 4, E_PARSE},
     };
 
@@ -185,7 +207,10 @@ static void old_torch_files_give_their_fourth_pickle(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(PARSE(f, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
-                              "\x80\x02M\xe9\x03." "\x80\x02}q\x00." "\x80\x02K\x2a." "\x80\x02]."),
+                              "\x80\x02M\xe9\x03."
+                              "\x80\x02}q\x00."
+                              "\x80\x02K\x2a."
+                              "\x80\x02]."),
                      OK);
     assert_string_equal(shown(f, f->pickle.top), "42");
 }
@@ -194,12 +219,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scalars_are_read_exactly, setup, teardown),
-        cmocka_unit_test_setup_teardown(enums_paths_devices_and_dtypes_are_shown_as_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(enums_paths_devices_and_dtypes_are_shown_as_text, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(code_is_named_and_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(state_of_an_object_is_its_attributes, setup, teardown),
         cmocka_unit_test_setup_teardown(a_list_that_holds_itself_is_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_and_bombs_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_marked_stack_keeps_what_lies_below_the_mark, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_marked_stack_keeps_what_lies_below_the_mark, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(old_torch_files_give_their_fourth_pickle, setup, teardown),
     };
 

@@ -59,18 +59,21 @@ static void norms_are_the_same_in_every_dtype(void **state)
 {
     struct fixture *f = *state;
     static const unsigned char data[] = {
-        0, 0, 0x40, 0x40, 0, 0, 0x80, 0xc0,                             /* F32 3, -4 */
-        0, 0x42, 0, 0xc4,                                               /* F16 3, -4 */
-        0x40, 0x40, 0x80, 0xc0,                                         /* BF16 3, -4 */
-        0, 0, 0, 0, 0, 0, 8, 0x40, 0, 0, 0, 0, 0, 0, 0x10, 0xc0,        /* F64 3, -4 */
+        0,    0,    0x40, 0x40, 0, 0, 0x80, 0xc0,                               /* F32 3, -4 */
+        0,    0x42, 0,    0xc4,                                                 /* F16 3, -4 */
+        0x40, 0x40, 0x80, 0xc0,                                                 /* BF16 3, -4 */
+        0,    0,    0,    0,    0, 0, 8,    0x40, 0, 0, 0, 0, 0, 0, 0x10, 0xc0, /* F64 3, -4 */
     };
 
-    assert_int_equal(read_with(f, "{\"__metadata__\":{\"format\":\"pt\"},"
-                                  "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-                                  "\"d\":{\"dtype\":\"F64\",\"shape\":[1,2],\"data_offsets\":[16,32]},"
-                                  "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[8,12]},"
-                                  "\"c\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[12,16]}}  ",
-                               data, sizeof data), OK);
+    assert_int_equal(
+        read_with(f,
+                  "{\"__metadata__\":{\"format\":\"pt\"},"
+                  "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                  "\"d\":{\"dtype\":\"F64\",\"shape\":[1,2],\"data_offsets\":[16,32]},"
+                  "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[8,12]},"
+                  "\"c\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[12,16]}}  ",
+                  data, sizeof data),
+        OK);
     assert_int_equal(f->file.n, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_true(fabs(f->file.tensors[i].facts.norm - 5) < 1e-12);
@@ -84,10 +87,13 @@ static void norms_are_the_same_in_every_dtype(void **state)
 static void zeros_and_non_finite_values_are_counted(void **state)
 {
     struct fixture *f = *state;
-    static const unsigned char data[] = {0, 0, 0, 0, 0, 0, 0xc0, 0x7f, 0, 0, 0x80, 0x7f, 0, 0, 0x80, 0x3f};
+    static const unsigned char data[] = {0, 0, 0,    0,    0, 0, 0xc0, 0x7f,
+                                         0, 0, 0x80, 0x7f, 0, 0, 0x80, 0x3f};
 
-    assert_int_equal(read_with(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}",
-                               data, sizeof data), OK);
+    assert_int_equal(read_with(f,
+                               "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}",
+                               data, sizeof data),
+                     OK);
     assert_int_equal(f->file.tensors[0].facts.n_nonzero, 3);
     assert_int_equal(f->file.tensors[0].facts.n_nonfinite, 2);
     assert_true(fabs(f->file.tensors[0].facts.norm - 1) < 1e-12);
@@ -99,7 +105,9 @@ static void a_file_without_tensors_and_an_empty_tensor_are_read(void **state)
 
     assert_int_equal(read_with(f, "{\"__metadata__\":{\"format\":\"pt\"}}", "", 0), OK);
     assert_int_equal(f->file.n, 0);
-    assert_int_equal(read_with(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", "", 0), OK);
+    assert_int_equal(
+        read_with(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", "", 0),
+        OK);
     assert_int_equal(f->file.tensors[0].facts.n_values, 0);
     assert_false(f->file.is_cut);
 }
@@ -108,7 +116,10 @@ static void a_cut_file_says_how_much_is_missing(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(read_with(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}", "1234567", 7), OK);
+    assert_int_equal(read_with(f,
+                               "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}",
+                               "1234567", 7),
+                     OK);
     assert_true(f->file.is_cut);
     assert_int_equal(f->file.missing_bytes, 9);
     assert_true(isnan(f->file.tensors[0].facts.norm));
@@ -118,12 +129,15 @@ static void entries_that_contradict_themselves_are_left_out(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(read_with(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,15]},"
-                                  "\"b\":{\"dtype\":\"Q9\",\"shape\":[4],\"data_offsets\":[0,16]},"
-                                  "\"c\":{\"dtype\":\"F32\",\"shape\":[9007199254740992,9007199254740992],\"data_offsets\":[0,16]},"
-                                  "\"d\":7,"
-                                  "\"e\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[16,0]}}",
-                               "0123456789abcdef", 16), OK);
+    assert_int_equal(read_with(f,
+                               "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,15]},"
+                               "\"b\":{\"dtype\":\"Q9\",\"shape\":[4],\"data_offsets\":[0,16]},"
+                               "\"c\":{\"dtype\":\"F32\",\"shape\":[9007199254740992,"
+                               "9007199254740992],\"data_offsets\":[0,16]},"
+                               "\"d\":7,"
+                               "\"e\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[16,0]}}",
+                               "0123456789abcdef", 16),
+                     OK);
     assert_int_equal(f->file.n, 0);
     assert_int_equal(f->file.n_bad, 5);
     assert_string_equal(f->file.first_bad, "a");
@@ -133,9 +147,11 @@ static void overlapping_tensors_are_not_read(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(read_with(f, "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
-                                  "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]}}",
-                               "0123456789", 10), OK);
+    assert_int_equal(read_with(f,
+                               "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+                               "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]}}",
+                               "0123456789", 10),
+                     OK);
     assert_true(f->file.is_overlapping);
     assert_int_equal(f->file.tensors[1].facts.n_nonzero, NONE);
 }
@@ -144,7 +160,8 @@ static void what_is_no_safetensors_file_is_refused(void **state)
 {
     struct fixture *f = *state;
     const char *const path = tempdir_path(f->folder, "a.safetensors");
-    static const char *const files[] = {"", "1234567", "version https://git-lfs", "\x10\0\0\0\0\0\0\0{"};
+    static const char *const files[] = {"", "1234567", "version https://git-lfs",
+                                        "\x10\0\0\0\0\0\0\0{"};
     static const size_t sizes[] = {0, 7, 23, 9};
 
     for (size_t i = 0; i < 4; i++) {
@@ -160,9 +177,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(norms_are_the_same_in_every_dtype, setup, teardown),
         cmocka_unit_test_setup_teardown(zeros_and_non_finite_values_are_counted, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_without_tensors_and_an_empty_tensor_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_without_tensors_and_an_empty_tensor_are_read, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_cut_file_says_how_much_is_missing, setup, teardown),
-        cmocka_unit_test_setup_teardown(entries_that_contradict_themselves_are_left_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(entries_that_contradict_themselves_are_left_out, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(overlapping_tensors_are_not_read, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_safetensors_file_is_refused, setup, teardown),
     };

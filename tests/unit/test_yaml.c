@@ -59,18 +59,30 @@ static void plain_scalars_are_typed_as_loaders_mean_them(void **state)
         double number;
         const char *shown;
     } cases[] = {
-        {"2e-5", JSON_NUMBER, 2e-5, "2e-5"},     {"1.0e-4", JSON_NUMBER, 1e-4, "1.0e-4"},
-        {"1_000", JSON_NUMBER, 1000, "1000"},    {"010", JSON_NUMBER, 8, "8"},
-        {"0x1F", JSON_NUMBER, 31, "31"},         {"-3", JSON_NUMBER, -3, "-3"},
-        {".5", JSON_NUMBER, 0.5, "0.5"},         {"+5", JSON_NUMBER, 5, "5.0"},
-        {".inf", JSON_NUMBER, INFINITY, NULL},   {"-.Inf", JSON_NUMBER, -INFINITY, NULL},
-        {"yes", JSON_TRUE, 0, NULL},             {"On", JSON_TRUE, 0, NULL},
-        {"TRUE", JSON_TRUE, 0, NULL},            {"no", JSON_FALSE, 0, NULL},
-        {"off", JSON_FALSE, 0, NULL},            {"~", JSON_NULL, 0, NULL},
-        {"null", JSON_NULL, 0, NULL},            {"12:30:45", JSON_STRING, 0, "12:30:45"},
-        {"'2e-5'", JSON_STRING, 0, "2e-5"},      {"\"no\"", JSON_STRING, 0, "no"},
-        {"!!python/object:os.system x", JSON_STRING, 0, "x"}, {"1.2.3", JSON_STRING, 0, "1.2.3"},
-        {"_", JSON_STRING, 0, "_"},              {"${output_dir}/logs", JSON_STRING, 0, "${output_dir}/logs"},
+        {"2e-5", JSON_NUMBER, 2e-5, "2e-5"},
+        {"1.0e-4", JSON_NUMBER, 1e-4, "1.0e-4"},
+        {"1_000", JSON_NUMBER, 1000, "1000"},
+        {"010", JSON_NUMBER, 8, "8"},
+        {"0x1F", JSON_NUMBER, 31, "31"},
+        {"-3", JSON_NUMBER, -3, "-3"},
+        {".5", JSON_NUMBER, 0.5, "0.5"},
+        {"+5", JSON_NUMBER, 5, "5.0"},
+        {".inf", JSON_NUMBER, INFINITY, NULL},
+        {"-.Inf", JSON_NUMBER, -INFINITY, NULL},
+        {"yes", JSON_TRUE, 0, NULL},
+        {"On", JSON_TRUE, 0, NULL},
+        {"TRUE", JSON_TRUE, 0, NULL},
+        {"no", JSON_FALSE, 0, NULL},
+        {"off", JSON_FALSE, 0, NULL},
+        {"~", JSON_NULL, 0, NULL},
+        {"null", JSON_NULL, 0, NULL},
+        {"12:30:45", JSON_STRING, 0, "12:30:45"},
+        {"'2e-5'", JSON_STRING, 0, "2e-5"},
+        {"\"no\"", JSON_STRING, 0, "no"},
+        {"!!python/object:os.system x", JSON_STRING, 0, "x"},
+        {"1.2.3", JSON_STRING, 0, "1.2.3"},
+        {"_", JSON_STRING, 0, "_"},
+        {"${output_dir}/logs", JSON_STRING, 0, "${output_dir}/logs"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -128,11 +140,12 @@ static void errors_name_the_line(void **state)
 static void aliases_that_explode_or_contain_themselves_are_refused(void **state)
 {
     struct fixture *f = *state;
-    const char *const laughs = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
-                               "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-                               "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
-                               "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n"
-                               "f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
+    const char *const laughs =
+        "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+        "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+        "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+        "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n"
+        "f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
 
     assert_int_equal(parse(f, laughs), E_LIMIT);
     assert_int_equal(parse(f, "&a [*a]"), E_LIMIT);
@@ -158,28 +171,34 @@ static void front_matter_lies_between_two_lines_of_dashes(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(yaml_front_matter(str_of("\n---\r\nbase_model: x\r\ntags: [a]\r\n---\r\n# Card\n"),
-                                       f->arena, &f->top, &f->err),
-                     OK);
+    assert_int_equal(
+        yaml_front_matter(str_of("\n---\r\nbase_model: x\r\ntags: [a]\r\n---\r\n# Card\n"),
+                          f->arena, &f->top, &f->err),
+        OK);
     assert_string_equal(as_json(f), "{\"base_model\":\"x\",\"tags\":[\"a\"]}");
     assert_int_equal(json_get(f->top, "base_model")->line, 3);
     assert_int_equal(yaml_front_matter(str_of("# Card\n---\n"), f->arena, &f->top, &f->err),
                      E_NOTFOUND);
-    assert_int_equal(yaml_front_matter(str_of("---\na: 1\n"), f->arena, &f->top, &f->err), E_NOTFOUND);
+    assert_int_equal(yaml_front_matter(str_of("---\na: 1\n"), f->arena, &f->top, &f->err),
+                     E_NOTFOUND);
     assert_int_equal(yaml_front_matter(str_of(""), f->arena, &f->top, &f->err), E_NOTFOUND);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(plain_scalars_are_typed_as_loaders_mean_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(plain_scalars_are_typed_as_loaders_mean_them, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(whole_numbers_are_marked_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(merge_keys_fill_what_the_mapping_does_not_say, setup, teardown),
+        cmocka_unit_test_setup_teardown(merge_keys_fill_what_the_mapping_does_not_say, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(of_duplicate_keys_the_last_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_name_the_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(aliases_that_explode_or_contain_themselves_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(aliases_that_explode_or_contain_themselves_are_refused,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_file_is_null, setup, teardown),
-        cmocka_unit_test_setup_teardown(front_matter_lies_between_two_lines_of_dashes, setup, teardown),
+        cmocka_unit_test_setup_teardown(front_matter_lies_between_two_lines_of_dashes, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void damage_is_an_error_and_no_crash(void **state)
     tempdir_write_text(folder, "a.zip", "PK\003\004 this is cut");
     assert_int_equal(zip_reader_open(&zip, tempdir_path(folder, "a.zip"), &err), E_PARSE);
     assert_int_equal(zip_reader_open(&zip, tempdir_path(folder, "none.zip"), &err), E_IO);
-    write_zip(folder, "archive/data.pkl", "hello", 1000);       /* states more than there is */
+    write_zip(folder, "archive/data.pkl", "hello", 1000); /* states more than there is */
     if (zip_reader_open(&zip, tempdir_path(folder, "a.zip"), &err) == OK) {
         assert_int_not_equal(zip_reader_member(zip, "/data.pkl", 4000, &text, &n, &err), OK);
         zip_reader_close(zip);
