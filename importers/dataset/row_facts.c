@@ -160,6 +160,19 @@ static struct talk read_talk(const struct json *turns)
 
 /* ---- Forms ---- */
 
+/* What the two sides of a free form are called, the surest name first. */
+static const char *const PROMPT_NAMES[] = {"prompt", "question", "query", "problem", NULL};
+static const char *const ANSWER_NAMES[] = {"completion", "response", "answer", "output",
+                                           "target", NULL};
+
+static const struct json *member_named(const struct json *row, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++)
+        if (json_get(row, names[i]))
+            return json_get(row, names[i]);
+    return NULL;
+}
+
 static void nothing_known(struct sample *out)
 {
     out->flags = 0;
@@ -270,8 +283,8 @@ void row_facts_of_tree(const struct json *row, struct sample *out)
         }
     const struct json *output = json_get(row, "output");
     parts = (struct row){
-        .prompt = side(json_get(row, "prompt"), false),
-        .completion = side(json_get(row, "completion"), true),
+        .prompt = side(member_named(row, PROMPT_NAMES), false),
+        .completion = side(member_named(row, ANSWER_NAMES), true),
         .instruction = part_of(json_get(row, "instruction")),
         .input = part_of(json_get(row, "input")),
         .output = part_of(output ? output : json_get(row, "response")),
@@ -295,12 +308,22 @@ static struct part text_named(const struct str *names, const struct str *texts, 
     return part;
 }
 
+static struct part first_named(const struct str *names, const struct str *texts, size_t n,
+                               const char *const *wanted)
+{
+    struct part part = {.is_there = false, .is_blank = true};
+
+    for (size_t i = 0; wanted[i] && !part.is_there; i++)
+        part = text_named(names, texts, n, wanted[i]);
+    return part;
+}
+
 void row_facts_of_texts(const struct str *names, const struct str *texts, size_t n,
                         struct sample *out)
 {
     struct row parts = {
-        .prompt = text_named(names, texts, n, "prompt"),
-        .completion = text_named(names, texts, n, "completion"),
+        .prompt = first_named(names, texts, n, PROMPT_NAMES),
+        .completion = first_named(names, texts, n, ANSWER_NAMES),
         .chosen = text_named(names, texts, n, "chosen"),
         .rejected = text_named(names, texts, n, "rejected"),
         .instruction = text_named(names, texts, n, "instruction"),

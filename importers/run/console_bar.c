@@ -81,6 +81,30 @@ static void read_speed(struct str inside, struct console_bar *bar)
     bar->postfix = skip_blanks(rest);
 }
 
+/* "Epoch 1/3", "Epoch [2/10]", "Epoch 0" */
+static void read_epoch(struct console_bar *bar)
+{
+    bar->epoch = bar->n_epochs = NONE;
+    if (!str_starts(bar->description, "Epoch") && !str_starts(bar->description, "epoch")) {
+        return;
+    }
+    struct str rest = str_skip(bar->description, 5);
+    while (rest.n > 0 && (rest.p[0] == ' ' || rest.p[0] == '[' || rest.p[0] == ':')) {
+        rest = str_skip(rest, 1);
+    }
+    int64_t epoch, n_epochs;
+    size_t n = read_count(rest, &epoch);
+    if (n == 0 || epoch > 1000000) {
+        return;
+    }
+    bar->epoch = epoch;
+    rest = str_skip(rest, n);
+    if (str_starts(rest, "/") && read_count(str_skip(rest, 1), &n_epochs) > 0 &&
+        n_epochs <= 1000000) {
+        bar->n_epochs = n_epochs;
+    }
+}
+
 bool console_bar_read(struct str piece, struct console_bar *bar)
 {
     size_t digits, begin;
@@ -106,5 +130,6 @@ bool console_bar_read(struct str piece, struct console_bar *bar)
     if (bar->description.n > 0 && bar->description.p[bar->description.n - 1] == ':') {
         bar->description.n--;
     }
+    read_epoch(bar);
     return true;
 }

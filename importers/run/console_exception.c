@@ -46,8 +46,8 @@ bool console_is_exception_name(struct str name)
         return false;
     }
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        if (str_ends(last, ends[i])) {
-            return true;
+        if (str_ends(last, ends[i])) {      /* "Error: …" alone is anybody's message */
+            return last.n > strlen(ends[i]) || str_is(last, "Exception");
         }
     }
     return false;

@@ -62,6 +62,9 @@ static int see_special(struct reader *reader, const struct console_pattern *patt
         int rc = console_tracebacks_settle(&reader->tracebacks, err);
         return rc == OK ? console_progress_start(&reader->progress, &place, err) : rc;
     }
+    if (strcmp(kind, "eval-marker") == 0) {
+        console_progress_evaluate(&reader->progress);
+    }
     if (strcmp(kind, "end-marker") == 0) {
         reader->has_marker = true;
     }
@@ -128,16 +131,22 @@ static bool parse_amount(struct str text, double *out)
 static void count_batches(struct console_row *row)
 {
     double epoch = 0, total = 0;
-    struct console_field *batch = NULL;
+    struct console_field *batch = NULL, *batches = NULL;
     for (size_t i = 0; i < row->n; i++) {
         struct str key = row->fields[i].key;
         epoch = str_is(key, "epoch") ? row->fields[i].value : epoch;
-        total = str_is(key, "total") ? row->fields[i].value : total;
+        if (str_is(key, "total")) {
+            batches = &row->fields[i];
+            total = batches->value;
+        }
         batch = str_is(key, "batch") ? &row->fields[i] : batch;
     }
     if (batch != NULL) {
         batch->key = str_of("step");
         batch->value += epoch * total;
+    }
+    if (batch != NULL && batches != NULL) {
+        batches->is_number = false;         /* of one epoch: not the plan */
     }
 }
 
@@ -316,18 +325,27 @@ static void keep_last_line(struct reader *reader, const struct console_piece *pi
 
 /* Numbers behind the speed: "loss=0.52" of tqdm's set_postfix. */
 static int see_postfix(struct reader *reader, const struct console_bar *bar,
-                       const struct console_line *line, struct error *err)
+                       const struct console_line *line, bool *has_row, struct error *err)
 {
     if (bar->postfix.n < 6 || !console_row_read_pairs(bar->postfix, reader->row) ||
         !is_metric_row(reader->row)) {
         return OK;
     }
-    struct console_place place = {line->line, line->byte, line->text, bar->done};
+    for (size_t i = 0; i < reader->row->n; i++) {
+        if (str_is(reader->row->fields[i].key, "v_num")) {
+            reader->row->fields[i].is_number = false;   /* Lightning's version of the folder */
+        }
+    }
+    bool is_of_epoch = bar->epoch != NONE && reader->progress.done != NONE;
+    int64_t step = is_of_epoch ? reader->progress.done : bar->done;
+    struct console_place place = {line->line, line->byte, line->text, step};
+    *has_row = true;
     return console_progress_row(&reader->progress, reader->row, &place, err);
 }
 
 /* 1 a bar and nothing else, 0 more to look at. */
-static int see_bar(struct reader *reader, struct console_line *line, struct error *err)
+static int see_bar(struct reader *reader, struct console_line *line, bool *has_row,
+                   struct error *err)
 {
     struct console_bar bar;
     if (!console_bar_read(line->text, &bar)) {
@@ -335,7 +353,7 @@ static int see_bar(struct reader *reader, struct console_line *line, struct erro
     }
     int rc = console_progress_bar(&reader->progress, &bar, line->line, line->byte, err);
     if (rc == OK) {
-        rc = see_postfix(reader, &bar, line, err);
+        rc = see_postfix(reader, &bar, line, has_row, err);
     }
     if (rc != OK) {
         return rc;
@@ -357,7 +375,8 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     }
     keep_last_line(reader, piece);
     line.body = line.text;
-    int rc = see_bar(reader, &line, err);
+    bool has_row = false;
+    int rc = see_bar(reader, &line, &has_row, err);
     if (rc != 0) {
         return rc < 0 ? rc : OK;
     }
@@ -367,7 +386,6 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
         see_rank(reader, rank);
     }
     line.inner = str_skip(line.body, n_rank);
-    bool has_row = false;
     rc = see_row(reader, &line, rank, &has_row, err);
     if (rc != 0) {
         return rc < 0 ? rc : OK;

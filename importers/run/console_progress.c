@@ -23,6 +23,8 @@ int console_progress_open(struct console_progress *progress, struct sink *sink,
                                           .other_total = NONE,
                                           .other_done = NONE,
                                           .planned = NONE,
+                                          .epoch_total = NONE,
+                                          .first_epoch = NONE,
                                           .fell_from = NONE,
                                           .last_step = NONE,
                                           .last_row_step = NONE,
@@ -46,6 +48,11 @@ int64_t console_progress_step(const struct console_progress *progress)
         return progress->other_done;
     }
     return progress->done != NONE ? progress->done : progress->last_step;
+}
+
+void console_progress_evaluate(struct console_progress *progress)
+{
+    progress->is_evaluating = true;
 }
 
 void console_progress_plan(struct console_progress *progress, int64_t steps)
@@ -160,10 +167,10 @@ static bool is_training_bar(struct console_progress *progress, const struct cons
         (bar->description.n > 0 && !says_training(bar->description))) {
         return false;
     }
-    if (progress->total == NONE || bar->total == progress->total) {
+    if (bar->total == progress->total || bar->total == progress->planned) {
         return true;
     }
-    return bar->total == progress->planned;
+    return progress->total == NONE && !progress->is_evaluating;
 }
 
 /* A new process draws 0 first, so only that may be a restart; ranks that run a little behind are
@@ -193,9 +200,33 @@ static int settle_by_bar(struct console_progress *progress, int64_t done, struct
     return give_points(progress, is_redrawn ? done : row->bar_before, err);
 }
 
+/* A bar that begins again in each epoch: steps go on, the plan is known when the epochs are. */
+static int epoch_bar(struct console_progress *progress, const struct console_bar *bar,
+                     int64_t line, int64_t byte, struct error *err)
+{
+    if (progress->epoch_total == NONE) {
+        progress->epoch_total = bar->total;
+        progress->first_epoch = bar->epoch == 1 ? 1 : 0;
+    }
+    if (bar->total != progress->epoch_total || bar->total > INT64_C(1000000000)) {
+        return console_progress_settle(progress, err);
+    }
+    int64_t done = (bar->epoch - progress->first_epoch) * bar->total + bar->done;
+    progress->done = done < 0 ? bar->done : done;
+    progress->total = bar->n_epochs != NONE ? bar->n_epochs * bar->total : NONE;
+    progress->bar_line = line;
+    progress->bar_byte = byte;
+    int rc = progress->waiting.is_busy ? settle_by_bar(progress, progress->done, err) : OK;
+    progress->bar_since_row = true;
+    return rc;
+}
+
 int console_progress_bar(struct console_progress *progress, const struct console_bar *bar,
                          int64_t line, int64_t byte, struct error *err)
 {
+    if (bar->epoch != NONE && bar->counts_steps && says_training(bar->description)) {
+        return epoch_bar(progress, bar, line, byte, err);
+    }
     if (!is_training_bar(progress, bar)) {
         if (bar->description.n == 0 && bar->counts_steps) {
             progress->other_total = bar->total;
@@ -285,7 +316,7 @@ static void take_fraction(struct console_progress *progress, struct console_wait
         row->step = step;
         if (number_parse_int(rest, &total)) {
             progress->total = total;
-            progress->done = step;
+            row->has_total = true;
         }
     }
 }
@@ -308,8 +339,11 @@ static int take_field(struct console_progress *progress, const struct console_fi
     bool is_count = field->value >= 0 && field->value < 9e15;
     if (series->is_step) {
         row->step = is_count ? (int64_t)field->value : NONE;
+    } else if (series->is_total && is_count && field->value > 0) {
+        progress->total = (int64_t)field->value;
+        row->has_total = true;
     } else if (series->is_total) {
-        progress->total = is_count ? (int64_t)field->value : progress->total;
+        return OK;
     } else {
         row->handles[row->n] = series->handle;
         row->values[row->n++] = field->value;
@@ -381,6 +415,7 @@ int console_progress_row(struct console_progress *progress, const struct console
         waiting->is_crowded = false;
     }
     waiting->epoch = NAN;
+    waiting->has_total = false;
     waiting->n = 0;
     buf_clear(&waiting->text);
     buf_str(&waiting->text, waiting->is_eval ? str_first(place->text, 4000) : str_of(""));
@@ -388,8 +423,13 @@ int console_progress_row(struct console_progress *progress, const struct console
         rc = take_field(progress, &row->fields[i], i, err);
         progress->has_ended |= str_is(row->fields[i].key, "train_runtime");
     }
+    if (waiting->has_total && waiting->step != NONE) {      /* "step 20/400" is as good as a bar */
+        progress->done = waiting->step;
+        progress->bar_line = place->line;
+        progress->bar_byte = place->byte;
+    }
     progress->n_training_rows += waiting->is_training;
-    progress->bar_since_row = progress->other_since_row = false;
+    progress->bar_since_row = progress->other_since_row = progress->is_evaluating = false;
     if (waiting->step != NONE && rc == OK) {
         rc = console_progress_settle(progress, err);
     }
@@ -413,6 +453,6 @@ int console_progress_start(struct console_progress *progress, const struct conso
     progress->fell_from = NONE;
     progress->last_step = NONE;
     progress->last_epoch = NAN;
-    progress->has_ended = false;
+    progress->has_ended = progress->is_evaluating = false;
     return rc;
 }

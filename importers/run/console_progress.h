@@ -18,7 +18,7 @@ struct console_waiting {
     int64_t step;               /* its own, or NONE */
     int64_t bar_before;         /* step of a bar seen since the last row, or NONE */
     bool is_crowded;            /* no bar since the last row */
-    bool is_training, is_eval;
+    bool is_training, is_eval, has_total;
     double epoch;
     struct buf text;            /* of an eval row */
     size_t n;
@@ -41,7 +41,9 @@ struct console_progress {
     int64_t other_total;        /* of the last bare bar that is not the training bar */
     int64_t other_done;
     int64_t planned;            /* "Total optimization steps", or NONE */
+    int64_t epoch_total, first_epoch;   /* of bars per epoch; NONE */
     bool bar_since_row, other_since_row, other_since_end, has_ended;
+    bool is_evaluating;         /* an evaluation was announced and has no row yet */
     int64_t fell_from;          /* the bar began again at 0: step before, else NONE */
     int64_t fell_line, fell_byte;
     int n_low;                  /* bars since then below fell_from */
@@ -79,6 +81,8 @@ MUST_CHECK int console_progress_row(struct console_progress *progress,
 /* "***** Running training *****" */
 MUST_CHECK int console_progress_start(struct console_progress *progress,
                                       const struct console_place *place, struct error *err);
+/* "***** Running Evaluation *****": the next bar is its bar. */
+void console_progress_evaluate(struct console_progress *progress);
 void console_progress_plan(struct console_progress *progress, int64_t steps);
 /* The step of an event that is said now. */
 int64_t console_progress_step(const struct console_progress *progress);
