@@ -96,6 +96,17 @@ static bool is_bf16_family(const char *model_type, bool *says_dtype)
     return false;
 }
 
+/* "llama-3" is in "Llama-3-8B", not in "llama-30b". */
+static bool has_version(const char *name, const char *needle)
+{
+    size_t n = strlen(needle);
+
+    for (; *name; name++)
+        if (strncasecmp(name, needle, n) == 0 && !(name[n] >= '0' && name[n] <= '9'))
+            return true;
+    return false;
+}
+
 /* Names say what model_type "llama" does not: Llama-2 or later. The T5 names are for runs without
  * a config. */
 static bool is_bf16_name(const char *name)
@@ -106,7 +117,7 @@ static bool is_bf16_name(const char *name)
     };
 
     for (size_t i = 0; name && i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (text_has(name, NAMES[i]))
+        if (has_version(name, NAMES[i]))
             return true;
     return false;
 }

@@ -57,6 +57,8 @@ static int fails(struct check_ctx *ctx, const struct event *error)
     double n_labels;
 
     evidence_event(ctx, error);
+    if (find_bare_assert(facts))
+        evidence_event(ctx, find_bare_assert(facts));
     evidence_setting(ctx, range);
     check_begins(ctx, error->step);
     add_fixes(ctx);

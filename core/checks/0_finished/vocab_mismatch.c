@@ -146,6 +146,18 @@ static void show_numbers(struct check_ctx *ctx, const struct largest *largest,
                         largest->id, rows->n);
 }
 
+/* cublas errors and bare device-side asserts have two causes. */
+static const struct event *ambiguous(const struct run_facts *facts)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "vocab-mismatch", event)))
+        if (is_pattern(event, "cublas-alloc") || is_pattern(event, "cublas-init")
+            || is_pattern(event, "device-side-assert"))
+            return event;
+    return NULL;
+}
+
 static int fails(struct check_ctx *ctx, const struct event *event, const struct largest *largest,
                  const struct rows *rows)
 {
@@ -153,6 +165,8 @@ static int fails(struct check_ctx *ctx, const struct event *event, const struct 
 
     if (event)
         evidence_event(ctx, event);
+    if (ambiguous(facts) && ambiguous(facts) != event)
+        evidence_event(ctx, ambiguous(facts));
     show_numbers(ctx, largest, rows);
     check_begins(ctx, event ? event->step : NONE);
     check_fix(ctx, "remove the stray entry of added_tokens.json, or use a reserved token instead");
@@ -171,18 +185,6 @@ static int fails(struct check_ctx *ctx, const struct event *event, const struct 
     return check_fail(ctx, CONFIDENCE_STRONG, "ids",
                       "token id %.0f (%s) has no embedding row: there are %.0f", largest->id,
                       facts_file_name(facts, largest->setting->source_id), rows->n);
-}
-
-/* cublas errors and bare device-side asserts have two causes. */
-static const struct event *ambiguous(const struct run_facts *facts)
-{
-    const struct event *event = NULL;
-
-    while ((event = facts_event(facts, "vocab-mismatch", event)))
-        if (is_pattern(event, "cublas-alloc") || is_pattern(event, "cublas-init")
-            || is_pattern(event, "device-side-assert"))
-            return event;
-    return NULL;
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
