@@ -91,6 +91,11 @@ struct sort_item {
 static int compare(const void *a, const void *b)
 {
     const struct sort_item *x = a, *y = b;
+    bool is_known = x->row.setting->name, is_other_known = y->row.setting->name;
+
+    /* By name, those that the checks know stand first: the rest are mostly defaults. */
+    if (x->column == COLUMN_NAME && is_known != is_other_known)
+        return is_known ? -1 : 1;
     int order = strcmp(text_of(&x->row, x->column), text_of(&y->row, y->column));
     return order ? order : x->at < y->at ? -1 : 1;
 }
@@ -168,6 +173,14 @@ static void draw(const struct view *view, struct canvas *canvas)
         return;
     }
     table.match = view->desk->search;
+    /* In a narrow pane a long name must not push the values out. */
+    struct table_column columns[N_COLUMNS];
+    int width = canvas_area(canvas).columns * 2 / 5;
+    memcpy(columns, COLUMNS, sizeof columns);
+    for (size_t i = COLUMN_NAME; i <= COLUMN_VALUE; i++)
+        if (width < columns[i].max_cells)
+            columns[i].max_cells = width > 12 ? width : 12;
+    table.columns = columns;
     table_draw(&table, canvas, view->has_focus);
 }
 
