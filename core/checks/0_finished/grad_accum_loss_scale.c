@@ -119,7 +119,10 @@ static bool has_epoch_ends(const struct run_facts *facts, const struct curve *lo
         double e;
         if (!curve_on_row(epoch, loss, i, &e) || !(e > 0.5) || fabs(e - floor(e + 0.5)) > 1e-6)
             continue;
-        double f = loss->value[i] / (0.5 * (loss->value[i - 1] + loss->value[i + 1]));
+        double beside = 0.5 * (loss->value[i - 1] + loss->value[i + 1]);
+        double f = loss->value[i] / beside;
+        if (!(beside > 0.0) || !isfinite(f) || !(f > 0.0))
+            return false;
         low = fmin(low, f);
         high = fmax(high, f);
         n++;
