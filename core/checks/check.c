@@ -18,8 +18,8 @@ static void list_add(struct check_ctx *ctx, struct text_list *list, const char *
             return;
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 8;
-        const char **items = arena_grow(ctx->arena, list->items, list->n * sizeof *items,
-                                        capacity * sizeof *items);
+        const char **items =
+            arena_grow(ctx->arena, list->items, list->n * sizeof *items, capacity * sizeof *items);
         if (!items)
             return;
         list->items = items;
@@ -153,9 +153,8 @@ static struct evidence *add(struct check_ctx *ctx, const char *kind, const char 
 
     if (draft->n_evidence == draft->capacity && evidence) {
         size_t capacity = draft->capacity ? 2 * draft->capacity : 16;
-        struct evidence **list = arena_grow(ctx->arena, draft->evidence,
-                                            draft->n_evidence * sizeof *list,
-                                            capacity * sizeof *list);
+        struct evidence **list = arena_grow(
+            ctx->arena, draft->evidence, draft->n_evidence * sizeof *list, capacity * sizeof *list);
         if (list) {
             draft->evidence = list;
             draft->capacity = capacity;
@@ -165,8 +164,14 @@ static struct evidence *add(struct check_ctx *ctx, const char *kind, const char 
         draft->evidence[draft->n_evidence++] = evidence;
     else
         evidence = &draft->spare;
-    *evidence = (struct evidence){.kind = kind, .line = NONE, .step = NONE, .row = NONE,
-                                  .token = NONE, .last_step = NONE, .value = NAN, .bound = NAN,
+    *evidence = (struct evidence){.kind = kind,
+                                  .line = NONE,
+                                  .step = NONE,
+                                  .row = NONE,
+                                  .token = NONE,
+                                  .last_step = NONE,
+                                  .value = NAN,
+                                  .bound = NAN,
                                   .text = text};
     return evidence;
 }
@@ -196,8 +201,8 @@ static const char *cut(struct check_ctx *ctx, const char *text, size_t limit)
 
 struct evidence *evidence_event(struct check_ctx *ctx, const struct event *event)
 {
-    struct evidence *evidence = add(ctx, "log",
-                                    cut(ctx, event->text ? event->text : "", EVIDENCE_TEXT_BYTES));
+    struct evidence *evidence =
+        add(ctx, "log", cut(ctx, event->text ? event->text : "", EVIDENCE_TEXT_BYTES));
 
     evidence->source_id = event->source_id;
     evidence->line = event->line;
@@ -211,8 +216,8 @@ void evidence_setting(struct check_ctx *ctx, const struct setting *setting)
         return;
     const char *name = setting->raw_name ? setting->raw_name : setting->name;
     const char *value = setting->value ? cut(ctx, setting->value, 200) : "null";
-    struct evidence *evidence = add(ctx, "setting", arena_printf(ctx->arena, "%s = %s",
-                                                                name ? name : "", value));
+    struct evidence *evidence =
+        add(ctx, "setting", arena_printf(ctx->arena, "%s = %s", name ? name : "", value));
 
     evidence->source_id = setting->source_id;
     evidence->line = setting->line > 0 ? setting->line : NONE;
@@ -260,8 +265,8 @@ struct evidence *evidence_range(struct check_ctx *ctx, const struct curve *curve
     return evidence;
 }
 
-struct evidence *evidence_number(struct check_ctx *ctx, double value, double bound,
-                                 const char *fmt, ...)
+struct evidence *evidence_number(struct check_ctx *ctx, double value, double bound, const char *fmt,
+                                 ...)
 {
     va_list args;
 

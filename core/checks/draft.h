@@ -10,19 +10,18 @@ struct text_list {
 };
 
 struct check_draft {
-    bool is_stated;                 /* a statement was made */
+    bool is_stated; /* a statement was made */
     enum verdict verdict;
     enum confidence confidence;
     const char *sentence, *branch;
     int64_t from_step;
     bool has_from_step;
-    struct evidence **evidence;     /* one allocation each, so that pointers stay good */
+    struct evidence **evidence; /* one allocation each, so that pointers stay good */
     size_t n_evidence, capacity;
-    struct evidence spare;          /* written to when the arena is exhausted */
+    struct evidence spare; /* written to when the arena is exhausted */
     struct text_list missing, fixes, information;
 };
 
-void draft_finish(const struct check_ctx *ctx, const struct check *check,
-                  struct check_result *out);
+void draft_finish(const struct check_ctx *ctx, const struct check *check, struct check_result *out);
 
 #endif

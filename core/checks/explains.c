@@ -207,15 +207,16 @@ struct leader {
 };
 
 struct group {
-    struct leader leaders[10];      /* first applicable leads; ends with a NULL id */
-    const char *members[6];         /* folded below the leader; ends with NULL */
+    struct leader leaders[10]; /* first applicable leads; ends with a NULL id */
+    const char *members[6];    /* folded below the leader; ends with NULL */
 };
 
 /* A group appears once for each order in which its members may lead; the first entry of GROUPS
  * that finds a leader for a member decides. */
 static const struct group GROUPS[] = {
     /* all labels masked */
-    {{{"truncation-cuts-answer", "prompt-at-limit", false}, {"no-generation-markers", NULL, false},
+    {{{"truncation-cuts-answer", "prompt-at-limit", false},
+      {"no-generation-markers", NULL, false},
       {"flat-all-masked", NULL, false}},
      {"flat-all-masked", "loss-zero-all-masked", "no-generation-markers"}},
     /* some rows masked */
@@ -230,15 +231,20 @@ static const struct group GROUPS[] = {
     {{{"catastrophic-forgetting", "!suite-only", false}, {"general-regression", NULL, false}},
      {"general-regression", "catastrophic-forgetting"}},
     /* past the best */
-    {{{"last-not-best", "gone", false}, {"last-not-best", "one-file", false},
-      {"last-not-best", "deployed", false}, {"overfit", NULL, false}},
+    {{{"last-not-best", "gone", false},
+      {"last-not-best", "one-file", false},
+      {"last-not-best", "deployed", false},
+      {"overfit", NULL, false}},
      {"overfit", "last-not-best"}},
     /* long tail */
     {{{"oom-longest-sequence", NULL, false}}, {"max-length-oversized"}},
     /* non-finite: a found cause, precision before the rate (C0.14) */
-    {{{"nan-fp16-overflow", NULL, true}, {"nan-high-lr", NULL, false},
-      {"nan-all-masked-rows", NULL, false}, {"nan-bad-data", NULL, false},
-      {"loss-scale-overflow", NULL, false}, {"flat-all-masked", NULL, false},
+    {{{"nan-fp16-overflow", NULL, true},
+      {"nan-high-lr", NULL, false},
+      {"nan-all-masked-rows", NULL, false},
+      {"nan-bad-data", NULL, false},
+      {"loss-scale-overflow", NULL, false},
+      {"flat-all-masked", NULL, false},
       {"nan-onset", NULL, false}},
      {"nan-onset", "nan-hidden-in-log"}},
 };
@@ -280,11 +286,11 @@ static ptrdiff_t find(const struct marking *m, const char *id)
  * effect without a position (a file, an evaluation) is not earlier than anything. */
 static bool may_explain(const struct check_result *cause, const struct check_result *effect)
 {
-    if (cause->verdict == VERDICT_WARN && cause->confidence == CONFIDENCE_POSSIBLE
-        && effect->verdict == VERDICT_FAIL)
+    if (cause->verdict == VERDICT_WARN && cause->confidence == CONFIDENCE_POSSIBLE &&
+        effect->verdict == VERDICT_FAIL)
         return false;
-    return cause->from_step == NONE || effect->from_step == NONE
-           || effect->from_step >= cause->from_step;
+    return cause->from_step == NONE || effect->from_step == NONE ||
+           effect->from_step >= cause->from_step;
 }
 
 /* True when i stands in the chain above j: j must not be put above i then. */
@@ -314,9 +320,9 @@ static ptrdiff_t leader_of(const struct marking *m, const struct group *group,
     for (size_t i = 0; i < 10 && group->leaders[i].id; i++) {
         const struct leader *leader = &group->leaders[i];
         ptrdiff_t at = find(m, leader->id);
-        if (at < 0 || !has_branch(&m->results[at], leader->branch)
-            || (leader->has_to_fail && m->results[at].verdict != VERDICT_FAIL)
-            || !may_explain(&m->results[at], member))
+        if (at < 0 || !has_branch(&m->results[at], leader->branch) ||
+            (leader->has_to_fail && m->results[at].verdict != VERDICT_FAIL) ||
+            !may_explain(&m->results[at], member))
             continue;
         return at;
     }
@@ -342,13 +348,13 @@ static void mark_pairs(struct marking *m)
             if (!is_present(m, cause) || (int)m->results[cause].verdict != level)
                 continue;
             for (size_t p = 0; p < N_PAIRS; p++) {
-                if (!m->results[cause].check_id
-                    || strcmp(PAIRS[p].cause, m->results[cause].check_id) != 0)
+                if (!m->results[cause].check_id ||
+                    strcmp(PAIRS[p].cause, m->results[cause].check_id) != 0)
                     continue;
                 ptrdiff_t effect = find(m, PAIRS[p].effect);
-                if (effect >= 0 && has_branch(&m->results[cause], PAIRS[p].cause_branch)
-                    && has_branch(&m->results[effect], PAIRS[p].effect_branch)
-                    && may_explain(&m->results[cause], &m->results[effect]))
+                if (effect >= 0 && has_branch(&m->results[cause], PAIRS[p].cause_branch) &&
+                    has_branch(&m->results[effect], PAIRS[p].effect_branch) &&
+                    may_explain(&m->results[cause], &m->results[effect]))
                     put_below(m, (size_t)effect, cause, false);
             }
         }
@@ -398,9 +404,9 @@ static void mark_run_incomplete(struct marking *m)
     for (int level = VERDICT_FAIL; stop >= 0 && level >= VERDICT_WARN; level--)
         for (size_t i = 0; i < m->n; i++) {
             const struct check_result *cause = &m->results[i];
-            if ((ptrdiff_t)i == stop || !is_present(m, i) || (int)cause->verdict != level
-                || (cause->verdict == VERDICT_WARN && cause->confidence == CONFIDENCE_POSSIBLE
-                    && m->results[stop].verdict == VERDICT_FAIL))
+            if ((ptrdiff_t)i == stop || !is_present(m, i) || (int)cause->verdict != level ||
+                (cause->verdict == VERDICT_WARN && cause->confidence == CONFIDENCE_POSSIBLE &&
+                 m->results[stop].verdict == VERDICT_FAIL))
                 continue;
             if (explains_stop(cause, &m->results[stop]))
                 put_below(m, (size_t)stop, i, false);
@@ -438,15 +444,15 @@ static bool excludes(const char *a, const char *b)
 
 static bool reaches(size_t from, const struct pair *goal, size_t depth)
 {
-    if (strcmp(PAIRS[from].effect, goal->cause) == 0
-        && !excludes(PAIRS[from].effect_branch, goal->cause_branch))
+    if (strcmp(PAIRS[from].effect, goal->cause) == 0 &&
+        !excludes(PAIRS[from].effect_branch, goal->cause_branch))
         return true;
     if (depth == 0)
         return false;
     for (size_t p = 0; p < N_PAIRS; p++)
-        if (strcmp(PAIRS[p].cause, PAIRS[from].effect) == 0
-            && !excludes(PAIRS[from].effect_branch, PAIRS[p].cause_branch)
-            && reaches(p, goal, depth - 1))
+        if (strcmp(PAIRS[p].cause, PAIRS[from].effect) == 0 &&
+            !excludes(PAIRS[from].effect_branch, PAIRS[p].cause_branch) &&
+            reaches(p, goal, depth - 1))
             return true;
     return false;
 }
@@ -457,8 +463,8 @@ bool explains_is_sound(void)
         if (strcmp(PAIRS[p].cause, PAIRS[p].effect) == 0 || reaches(p, &PAIRS[p], 12))
             return false;
         for (size_t q = 0; q < p; q++)
-            if (strcmp(PAIRS[p].cause, PAIRS[q].cause) == 0
-                && strcmp(PAIRS[p].effect, PAIRS[q].effect) == 0)
+            if (strcmp(PAIRS[p].cause, PAIRS[q].cause) == 0 &&
+                strcmp(PAIRS[p].effect, PAIRS[q].effect) == 0)
                 return false;
     }
     return true;

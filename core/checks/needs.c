@@ -39,8 +39,8 @@ static unsigned needs_of_series(const struct run_facts *facts)
     unsigned met = 0;
 
     for (size_t i = 0; i < facts->n_series; i++) {
-        const char *name = facts->series[i].name ? facts->series[i].name
-                                                 : facts->series[i].raw_name;
+        const char *name =
+            facts->series[i].name ? facts->series[i].name : facts->series[i].raw_name;
         if (!name)
             continue;
         met |= strncmp(name, "eval_", 5) == 0 ? NEEDS_EVAL_SERIES : NEEDS_TRAIN_SERIES;
@@ -51,17 +51,21 @@ static unsigned needs_of_series(const struct run_facts *facts)
 static unsigned needs_of_settings(const struct run_facts *facts)
 {
     static const unsigned BY_SIDE[] = {
-        [SIDE_TRAIN] = NEEDS_SETTINGS,      [SIDE_EVAL] = 0,          [SIDE_SERVE] = NEEDS_SERVING,
-        [SIDE_MODEL] = NEEDS_MODEL_CONFIG,  [SIDE_ADAPTER] = 0,
-        [SIDE_TOKENIZER] = NEEDS_TOKENIZER, [SIDE_GENERATION] = 0,
+        [SIDE_TRAIN] = NEEDS_SETTINGS,
+        [SIDE_EVAL] = 0,
+        [SIDE_SERVE] = NEEDS_SERVING,
+        [SIDE_MODEL] = NEEDS_MODEL_CONFIG,
+        [SIDE_ADAPTER] = 0,
+        [SIDE_TOKENIZER] = NEEDS_TOKENIZER,
+        [SIDE_GENERATION] = 0,
     };
     unsigned met = 0;
 
     for (size_t i = 0; i < facts->n_settings; i++) {
         const struct setting *setting = &facts->settings[i];
         met |= BY_SIDE[setting->side];
-        if (setting->side == SIDE_TOKENIZER && setting->name
-            && strcmp(setting->name, "chat_template") == 0)
+        if (setting->side == SIDE_TOKENIZER && setting->name &&
+            strcmp(setting->name, "chat_template") == 0)
             met |= NEEDS_TEMPLATE;
     }
     return met;
@@ -112,8 +116,8 @@ static unsigned needs_of_datasets(const struct run_facts *facts)
 
 unsigned needs_met(const struct run_facts *facts)
 {
-    unsigned met = needs_of_series(facts) | needs_of_settings(facts) | needs_of_artefacts(facts)
-                   | needs_of_datasets(facts);
+    unsigned met = needs_of_series(facts) | needs_of_settings(facts) | needs_of_artefacts(facts) |
+                   needs_of_datasets(facts);
 
     if (facts->n_events > 0)
         met |= NEEDS_LOG;

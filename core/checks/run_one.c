@@ -2,7 +2,6 @@
  * runner.c, so that a test of one check links neither the store nor the other checks. */
 #include "core/checks/runner.h"
 
-
 #include "core/checks/draft.h"
 #include "core/checks/needs.h"
 

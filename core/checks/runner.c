@@ -29,8 +29,8 @@ static int open_others(struct session *s, struct error *err)
 
     int rc = store_runs(s->store, s->arena, &runs, &n, err);
     for (size_t i = 0; rc == OK && i < n && s->n_others < MAX_OTHERS; i++) {
-        if (runs[i].id == s->facts->run.id || !runs[i].project || !project
-            || strcmp(runs[i].project, project) != 0)
+        if (runs[i].id == s->facts->run.id || !runs[i].project || !project ||
+            strcmp(runs[i].project, project) != 0)
             continue;
         rc = run_facts_open(&s->others[s->n_others], s->store, runs[i].id, err);
         if (rc == OK)
@@ -79,8 +79,8 @@ static int run_checks(struct session *s, const char *only, struct error *err)
 
     if (!results)
         return error_set(err, E_NOMEM, "checks: out of memory");
-    int rc = store_results(s->store, s->facts->run.id, s->arena, &stored, &n_stored, &stored_hash,
-                           err);
+    int rc =
+        store_results(s->store, s->facts->run.id, s->arena, &stored, &n_stored, &stored_hash, err);
     for (size_t i = 0; rc == OK && i < check_count(); i++) {
         const struct check *check = check_at(i);
         const struct check_result *old = stored_of(stored, n_stored, check->id);

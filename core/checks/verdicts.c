@@ -20,9 +20,12 @@ static void fill_row(struct verdict_row *row, const struct check *check,
             row->result.check_id = check->id;
             return;
         }
-    row->result = (struct check_result){.check_id = check->id, .check_version = check->version,
-                                        .verdict = VERDICT_UNKNOWN, .finding = "not run yet",
-                                        .branch = "", .from_step = NONE};
+    row->result = (struct check_result){.check_id = check->id,
+                                        .check_version = check->version,
+                                        .verdict = VERDICT_UNKNOWN,
+                                        .finding = "not run yet",
+                                        .branch = "",
+                                        .from_step = NONE};
 }
 
 static void fill_ticks(struct verdict_row *row, const struct tick *ticks, size_t n_ticks)
@@ -109,12 +112,13 @@ static bool may_head(const struct verdicts *v, size_t i, bool is_disappointing)
     if (!is_row(row, "hyperparams-range"))
         return true;
     for (size_t k = 0; k < v->n_rows; k++)
-        if (v->rows[k].explained_by && is_fired(&v->rows[k])
-            && strcmp(v->rows[k].explained_by, row->check->id) == 0)
+        if (v->rows[k].explained_by && is_fired(&v->rows[k]) &&
+            strcmp(v->rows[k].explained_by, row->check->id) == 0)
             explains_something = true;
     if (explains_something)
         return true;
-    return v->n_roots == 1 && (is_disappointing || strcmp(row->result.branch, "unsatisfactory") == 0);
+    return v->n_roots == 1 &&
+           (is_disappointing || strcmp(row->result.branch, "unsatisfactory") == 0);
 }
 
 static ptrdiff_t first_warning(const struct verdicts *v, bool is_disappointing)
@@ -176,7 +180,8 @@ static void make(const struct run *run, const struct check_result *results, size
     size_t n_rows = check_count();
     struct verdict_row *rows = arena_array(arena, n_rows, sizeof *rows);
 
-    *out = (struct verdicts){.run = *run, .headline = -1, .rows = rows, .n_rows = rows ? n_rows : 0};
+    *out =
+        (struct verdicts){.run = *run, .headline = -1, .rows = rows, .n_rows = rows ? n_rows : 0};
     for (size_t i = 0; i < out->n_rows; i++) {
         fill_row(&rows[i], check_at(i), results, n);
         fill_ticks(&rows[i], ticks, n_ticks);
@@ -216,8 +221,8 @@ int verdicts_load(struct store *store, int64_t run_id, struct arena *arena, stru
     if (rc != OK)
         return rc;
     for (size_t i = 0; i < n_answers; i++)
-        if (strcmp(answers[i].name, "outcome") == 0
-            && strcmp(answers[i].value, "disappointing") == 0)
+        if (strcmp(answers[i].name, "outcome") == 0 &&
+            strcmp(answers[i].value, "disappointing") == 0)
             is_disappointing = true;
     make(&run, results, n, ticks, n_ticks, arena, is_disappointing, out);
     return arena_failed(arena) ? error_set(err, E_NOMEM, "verdicts: out of memory") : OK;

@@ -53,8 +53,8 @@ static void mark_trailing_zeros(const struct loss_zero *zero, bool *is_substitut
     while (end > 0) {
         size_t i = end, first = end;
         int32_t segment = loss->segment ? loss->segment[end - 1] : 0;
-        while (i > 0 && (!loss->segment || loss->segment[i - 1] == segment)
-               && loss->value[i - 1] == 0.0)
+        while (i > 0 && (!loss->segment || loss->segment[i - 1] == segment) &&
+               loss->value[i - 1] == 0.0)
             first = --i;
         size_t live = 0;
         while (i > 0 && (!loss->segment || loss->segment[i - 1] == segment))
@@ -71,8 +71,8 @@ static void mark_substitutions(struct loss_zero *out, bool *is_substitution)
         mark_trailing_zeros(out, is_substitution);
     out->first_substitution = out->n_rows;
     for (size_t i = 0; i < out->n_rows; i++) {
-        if (out->has_grad_norm_on[i] && isfinite(out->loss->value[i])
-            && !isfinite(out->grad_norm[i]))
+        if (out->has_grad_norm_on[i] && isfinite(out->loss->value[i]) &&
+            !isfinite(out->grad_norm[i]))
             is_substitution[i] = true;
         if (!is_substitution[i])
             continue;
@@ -126,8 +126,8 @@ static enum loss_zero_reading read_reward_run(const struct run_facts *facts,
         }
         if (zero->loss->value[i] != 0.0)
             continue;
-        if (is_at_row(facts, "rewards/margins", zero->loss, i, &margin)
-            && is_at_row(facts, "rewards/accuracies", zero->loss, i, &accuracy))
+        if (is_at_row(facts, "rewards/margins", zero->loss, i, &margin) &&
+            is_at_row(facts, "rewards/accuracies", zero->loss, i, &accuracy))
             n_saturated += margin > 10.0 && accuracy >= 1.0;
         if (is_at_row(facts, "reward_std", zero->loss, i, &deviation) && deviation == 0.0)
             n_dead += zero->has_grad_norm_on[i] && zero->grad_norm[i] == 0.0;
@@ -139,8 +139,7 @@ static enum loss_zero_reading read_reward_run(const struct run_facts *facts,
     return LOSS_ZERO_RL_NORMAL;
 }
 
-static enum loss_zero_reading read_zero(const struct run_facts *facts,
-                                        const struct loss_zero *zero)
+static enum loss_zero_reading read_zero(const struct run_facts *facts, const struct loss_zero *zero)
 {
     if (zero->n_zero == 0)
         return LOSS_ZERO_NONE;
@@ -165,8 +164,8 @@ void loss_zero_read(const struct run_facts *facts, struct arena *arena, struct l
 {
     const struct curve *loss = facts_curve(facts, "loss");
 
-    *out = (struct loss_zero){.reading = LOSS_ZERO_NO_LOSS,
-                              .has_reward_keys = has_reward_keys(facts)};
+    *out =
+        (struct loss_zero){.reading = LOSS_ZERO_NO_LOSS, .has_reward_keys = has_reward_keys(facts)};
     if (!loss || loss->n == 0)
         return;
     double *values = arena_array(arena, loss->n, sizeof *values);

@@ -8,14 +8,20 @@
 #include "core/stats/replay.h"
 #include "core/stats/robust.h"
 
-#define RAMP_ROWS 20
+#define RAMP_ROWS         20
 #define MAX_REPLAYED_ROWS 4096
 
 static void clear(struct run_onset *out)
 {
-    *out = (struct run_onset){.last_finite = -1, .last_finite_step = NONE, .first_bad_step = NONE,
-                              .line = NONE, .grad_ratio = NAN, .grad_before = NAN,
-                              .grad_median = NAN, .loss_ratio = NAN, .loss_sigmas = NAN,
+    *out = (struct run_onset){.last_finite = -1,
+                              .last_finite_step = NONE,
+                              .first_bad_step = NONE,
+                              .line = NONE,
+                              .grad_ratio = NAN,
+                              .grad_before = NAN,
+                              .grad_median = NAN,
+                              .loss_ratio = NAN,
+                              .loss_sigmas = NAN,
                               .first_loss = NAN};
 }
 
@@ -38,8 +44,7 @@ static void take(struct run_onset *out, const struct curve *curve, const struct 
 }
 
 /* A persistent onset before an isolated value, then the earlier step. */
-static bool comes_first(const struct curve *curve, const struct onset *a,
-                        const struct run_onset *b)
+static bool comes_first(const struct curve *curve, const struct onset *a, const struct run_onset *b)
 {
     if (!b->found)
         return true;
@@ -115,8 +120,8 @@ static void read_loss_rise(const double *y, size_t n, struct arena *arena, struc
         logs[i] = log(y[i]);
     double sigma = stat_noise(logs, n);
     out->loss_ratio = stat_median(y + n - 3, 3) / running_minimum_of_medians(y, n);
-    out->loss_sigmas = sigma > 0.0 ? log(out->loss_ratio) / sigma
-                                   : (out->loss_ratio > 1.0 ? INFINITY : 0.0);
+    out->loss_sigmas =
+        sigma > 0.0 ? log(out->loss_ratio) / sigma : (out->loss_ratio > 1.0 ? INFINITY : 0.0);
     out->loss_rose = out->loss_ratio >= 1.3 && out->loss_sigmas > 4.0;
 }
 
@@ -136,8 +141,8 @@ static void read_rows_before(const struct loss_zero *zero, struct arena *arena,
     if (!y)
         return;
     for (size_t i = 0; i < end; i++)
-        if (isfinite(loss->value[i]) && loss->value[i] > 0.0 && !zero->is_substitution[i]
-            && (!loss->segment || loss->segment[i] == loss->segment[end - 1]))
+        if (isfinite(loss->value[i]) && loss->value[i] > 0.0 && !zero->is_substitution[i] &&
+            (!loss->segment || loss->segment[i] == loss->segment[end - 1]))
             y[n++] = loss->value[i];
     read_loss_rise(y, n, arena, out);
     read_grad_ramp(zero, end, out);
@@ -148,16 +153,16 @@ static bool is_grad_only(const struct loss_zero *zero)
     if (!zero->loss || zero->n_substitution == 0)
         return false;
     for (size_t i = 0; i < zero->n_rows; i++)
-        if (!isfinite(zero->loss->value[i])
-            || (zero->is_substitution[i] && zero->loss->value[i] == 0.0))
+        if (!isfinite(zero->loss->value[i]) ||
+            (zero->is_substitution[i] && zero->loss->value[i] == 0.0))
             return false;
     return true;
 }
 
 static bool is_policy_metric(const char *name)
 {
-    return strcmp(name, "entropy") == 0 || strcmp(name, "kl") == 0
-           || strncmp(name, "logps", 5) == 0;
+    return strcmp(name, "entropy") == 0 || strcmp(name, "kl") == 0 ||
+           strncmp(name, "logps", 5) == 0;
 }
 
 void onset_training(const struct run_facts *facts, struct arena *arena, struct run_onset *out)
@@ -260,10 +265,12 @@ static const char *prepare(const struct run_facts *facts, struct replay *replay,
         return "the logged epochs do not agree with the rows and the batch size";
     if (!(seed >= 0.0 && seed < 9e15) || micro > 1e6 || accumulation > 1e6 || world > 1000000)
         return "the seed or the batch size is out of range";
-    *replay = (struct replay){.n_rows = rows, .seed = (uint64_t)seed,
+    *replay = (struct replay){.n_rows = rows,
+                              .seed = (uint64_t)seed,
                               .is_sequential = strategy && strcmp(strategy, "sequential") == 0,
                               .micro_batch = (int64_t)micro,
-                              .accumulation = (int64_t)accumulation, .world = world};
+                              .accumulation = (int64_t)accumulation,
+                              .world = world};
     return NULL;
 }
 

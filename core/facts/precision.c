@@ -21,8 +21,8 @@ static int reads_as_fp16(const char *value)
 {
     if (!value || value[0] == '\0')
         return -1;
-    if (text_has(value, "bf") || text_has(value, "32") || text_has(value, "64")
-        || text_has(value, "8") || strcmp(value, "no") == 0)
+    if (text_has(value, "bf") || text_has(value, "32") || text_has(value, "64") ||
+        text_has(value, "8") || strcmp(value, "no") == 0)
         return 0;
     return text_has(value, "16") || text_has(value, "half") ? 1 : -1;
 }
@@ -38,10 +38,10 @@ static const struct setting *own_float16(const struct run_facts *facts)
         const struct setting *setting = &facts->settings[i];
         const struct source *source = facts_source(facts, setting->source_id);
         const char *role = source ? source->role : NULL;
-        if (setting->side == SIDE_MODEL && setting->name
-            && strcmp(setting->name, "torch_dtype") == 0 && role
-            && (strcmp(role, "trained") == 0 || strcmp(role, "checkpoint") == 0)
-            && reads_as_fp16(setting->value) == 1)
+        if (setting->side == SIDE_MODEL && setting->name &&
+            strcmp(setting->name, "torch_dtype") == 0 && role &&
+            (strcmp(role, "trained") == 0 || strcmp(role, "checkpoint") == 0) &&
+            reads_as_fp16(setting->value) == 1)
             return setting;
     }
     return NULL;
@@ -112,8 +112,8 @@ static bool has_version(const char *name, const char *needle)
 static bool is_bf16_name(const char *name)
 {
     static const char *const NAMES[] = {
-        "llama-2", "llama2", "llama-3", "llama3", "llama-4", "llama4", "gemma", "qwen2",
-        "qwen3",   "baichuan", "falcon", "phi-3", "phi3", "mt5-", "umt5", "flan-t5", "t5-",
+        "llama-2",  "llama2", "llama-3", "llama3", "llama-4", "llama4", "gemma",   "qwen2", "qwen3",
+        "baichuan", "falcon", "phi-3",   "phi3",   "mt5-",    "umt5",   "flan-t5", "t5-",
     };
 
     for (size_t i = 0; name && i < sizeof NAMES / sizeof NAMES[0]; i++)
@@ -146,8 +146,8 @@ int base_is_bf16(const struct run_facts *facts, const struct setting **decided)
     bool is_family = is_bf16_family(type ? type->value : NULL, &says_dtype);
     /* The dtype of the run's own checkpoint is what it trained in, not what the base was. */
     const struct source *source = dtype ? facts_source(facts, dtype->source_id) : NULL;
-    bool is_own = source && source->role
-                  && (strcmp(source->role, "trained") == 0 || strcmp(source->role, "checkpoint") == 0);
+    bool is_own = source && source->role &&
+                  (strcmp(source->role, "trained") == 0 || strcmp(source->role, "checkpoint") == 0);
     bool is_stated = dtype && text_has(dtype->value, "float") && !is_own;
     if (is_family && (!says_dtype || !is_stated)) {
         give(decided, type);

@@ -32,8 +32,8 @@ const struct sample *facts_samples(const struct run_facts *facts, const struct d
     struct facts_sample_list *list = arena_alloc(cache->arena, sizeof *list);
     if (!list)
         return NULL;
-    if (store_samples(cache->store, dataset->id, cache->arena, &list->samples, &list->n, &err)
-        != OK) {
+    if (store_samples(cache->store, dataset->id, cache->arena, &list->samples, &list->n, &err) !=
+        OK) {
         facts_fail(facts, &err);
         return NULL;
     }

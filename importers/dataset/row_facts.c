@@ -1,5 +1,5 @@
-/* Facts of a row, from its tree or its flat fields. Forms are those of model.h (dataset.form); a row
- * of an unknown form has no facts. */
+/* Facts of a row, from its tree or its flat fields. Forms are those of model.h (dataset.form); a
+ * row of an unknown form has no facts. */
 #include "importers/dataset/row_facts.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ struct amount {
 };
 
 struct part {
-    bool is_there;              /* the field exists */
-    bool is_blank;              /* null, "", white space only */
+    bool is_there; /* the field exists */
+    bool is_blank; /* null, "", white space only */
     struct amount amount;
 };
 
@@ -77,7 +77,7 @@ static struct part part_of(const struct json *value)
             if (json_is(text, JSON_STRING))
                 add_text(text->text, &part);
             else
-                part.is_blank = false;          /* an image, a structure: not empty */
+                part.is_blank = false; /* an image, a structure: not empty */
         }
     return part;
 }
@@ -162,8 +162,8 @@ static struct talk read_talk(const struct json *turns)
 
 /* What the two sides of a free form are called, the surest name first. */
 static const char *const PROMPT_NAMES[] = {"prompt", "question", "query", "problem", NULL};
-static const char *const ANSWER_NAMES[] = {"completion", "response", "answer", "output",
-                                           "target", NULL};
+static const char *const ANSWER_NAMES[] = {"completion", "response", "answer",
+                                           "output",     "target",   NULL};
 
 static const struct json *member_named(const struct json *row, const char *const *names)
 {
@@ -201,8 +201,7 @@ static struct part side(const struct json *value, bool is_answer)
         return part_of(value);
     struct talk talk = read_talk(value);
     uint32_t bad = is_answer ? SAMPLE_EMPTY_ANSWER : SAMPLE_EMPTY_PROMPT;
-    return (struct part){.is_there = true, .is_blank = (talk.flags & bad) != 0,
-                         .amount = talk.all};
+    return (struct part){.is_there = true, .is_blank = (talk.flags & bad) != 0, .amount = talk.all};
 }
 
 static void with_answers(struct part prompt, const struct part *answers, size_t n,
@@ -268,7 +267,8 @@ void row_facts_of_tree(const struct json *row, struct sample *out)
     if (json_get(row, "chosen") && json_get(row, "rejected")) {
         const struct json *chosen = json_get(row, "chosen"), *rejected = json_get(row, "rejected");
         parts = (struct row){.prompt = side(json_get(row, "prompt"), false),
-                             .chosen = side(chosen, true), .rejected = side(rejected, true)};
+                             .chosen = side(chosen, true),
+                             .rejected = side(rejected, true)};
         decide(&parts, out);
         return;
     }

@@ -8,7 +8,8 @@
 
 /* Fills flags, n_tokens, n_prompt_tokens, n_trained; -1 for what the row does not tell. */
 void row_facts_of_tree(const struct json *row, struct sample *out);
-/* A flat row: texts by name. A text whose p is NULL is null; `texts` and `names` run in parallel. */
+/* A flat row: texts by name. A text whose p is NULL is null; `texts` and `names` run in parallel.
+ */
 void row_facts_of_texts(const struct str *names, const struct str *texts, size_t n,
                         struct sample *out);
 

@@ -18,8 +18,12 @@ static int run_rule(struct check_ctx *ctx, struct error *err)
     return rule(ctx);
 }
 
-static const struct check PROBE = {.id = "probe", .version = 3, .stage = STAGE_FINISHED,
-                                   .title = "t", .why = "w", .run = run_rule};
+static const struct check PROBE = {.id = "probe",
+                                   .version = 3,
+                                   .stage = STAGE_FINISHED,
+                                   .title = "t",
+                                   .why = "w",
+                                   .run = run_rule};
 
 static void run_on(struct fake_run *run, const struct check *check, int (*of)(struct check_ctx *),
                    struct check_result *out)

@@ -146,9 +146,11 @@ static void the_missing_graph_names_its_cause(void **state)
     (void)state;
     fake_setting(run, "gradient_checkpointing", "true");
     fake_event(run, "no-grad-graph", "checkpoint-no-grad", 0,
-               "UserWarning: None of the inputs have requires_grad=True")->line = 30;
+               "UserWarning: None of the inputs have requires_grad=True")
+        ->line = 30;
     fake_event(run, "no-grad-graph", "no-grad-graph", 0,
-               "RuntimeError: element 0 of tensors does not require grad")->line = 40;
+               "RuntimeError: element 0 of tensors does not require grad")
+        ->line = 40;
     fake_check(run, &check_no_grad_graph, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_non_null(strstr(r.finding, "checkpointing"));
@@ -190,7 +192,8 @@ static void the_precision_error_fails_at_its_line(void **state)
     (void)state;
     fake_setting(run, "bf16", "true");
     fake_event(run, "bf16-unsupported", "bf16-unsupported", NONE,
-               "ValueError: Your setup doesn't support bf16/gpu.")->line = 12;
+               "ValueError: Your setup doesn't support bf16/gpu.")
+        ->line = 12;
     fake_check(run, &check_bf16_unsupported, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_non_null(at_line(&r, 12));
@@ -243,7 +246,8 @@ static void the_embedding_assertion_is_about_ids_not_labels(void **state)
 
     (void)state;
     fake_event(run, "vocab-mismatch", "assert-embedding-cuda", NONE,
-               "Assertion `srcIndex < srcSelectDimSize` failed")->line = 5;
+               "Assertion `srcIndex < srcSelectDimSize` failed")
+        ->line = 5;
     fake_event(run, "nan-label-out-of-range", "device-side-assert", NONE,
                "RuntimeError: CUDA error: device-side assert triggered");
     fake_event(run, "vocab-mismatch", "device-side-assert", NONE,
@@ -286,8 +290,12 @@ static void a_padded_matrix_passes(void **state)
 static void resized_rows_in_the_adapter_count(void **state)
 {
     const struct tensor rows = {.name = "base_model.model.model.embed_tokens.weight",
-                                .dtype = "F32", .shape = "[125704,64]", .norm = NAN,
-                                .n_values = NONE, .n_nonzero = NONE, .n_nonfinite = NONE};
+                                .dtype = "F32",
+                                .shape = "[125704,64]",
+                                .norm = NAN,
+                                .n_values = NONE,
+                                .n_nonzero = NONE,
+                                .n_nonfinite = NONE};
     struct fake_run *run = fake_run_new(KIND_SFT);
     struct check_result r;
 
@@ -321,7 +329,8 @@ static void a_target_out_of_bounds_names_the_label(void **state)
     (void)state;
     fake_setting_on(run, SIDE_MODEL, "num_labels", "3");
     fake_event(run, "nan-label-out-of-range", "target-out-of-bounds", 1,
-               "IndexError: Target 3 is out of bounds.")->line = 66;
+               "IndexError: Target 3 is out of bounds.")
+        ->line = 66;
     fake_capture(run, 1, "3");
     fake_check(run, &check_nan_label_out_of_range, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);

@@ -539,7 +539,9 @@ static void prompts_beyond_the_limit_count_when_the_prompt_is_masked(void **stat
 
     (void)state;
     for (size_t i = 0; i < 20; i++)
-        rows[i] = (struct sample){.flags = SAMPLE_ESTIMATED, .n_tokens = 90, .n_trained = -1,
+        rows[i] = (struct sample){.flags = SAMPLE_ESTIMATED,
+                                  .n_tokens = 90,
+                                  .n_trained = -1,
                                   .n_prompt_tokens = i == 7 ? 4400 : 40};
     fake_setting(run, "train_on_inputs", "false");
     fake_setting(run, "max_length", "2048");
@@ -559,8 +561,8 @@ static void add_rows(struct fake_run *run, size_t n, size_t bad, uint32_t flag)
     struct sample rows[400];
 
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct sample){.flags = i == bad ? flag : 0, .n_tokens = 40,
-                                  .n_prompt_tokens = -1, .n_trained = -1};
+        rows[i] = (struct sample){
+            .flags = i == bad ? flag : 0, .n_tokens = 40, .n_prompt_tokens = -1, .n_trained = -1};
     fake_dataset(run, "train", "messages", (int64_t)n);
     fake_samples(run, rows, n);
 }
@@ -653,7 +655,8 @@ static void the_minimum_of_the_scale_fails_at_its_line(void **state)
 
     (void)state;
     fake_event(run, "loss-scale-overflow", "deepspeed-scale-minimum", 377,
-               "Exception: Current loss scale already at minimum")->line = 88;
+               "Exception: Current loss scale already at minimum")
+        ->line = 88;
     fake_check(run, &check_loss_scale_overflow, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_int_equal(r.evidence[0].line, 88);
@@ -683,7 +686,8 @@ static void eight_of_510_skipped_steps_are_usual(void **state)
     struct check_result r;
 
     (void)state;
-    fake_event(run, "loss-scale-overflow", "deepspeed-skipped", 510, "step=510, skipped=8, lr=[9e-6]");
+    fake_event(run, "loss-scale-overflow", "deepspeed-skipped", 510,
+               "step=510, skipped=8, lr=[9e-6]");
     fake_capture(run, 1, "510");
     fake_capture(run, 2, "8");
     fake_check(run, &check_loss_scale_overflow, &r);

@@ -124,7 +124,8 @@ static void a_loss_that_jumps_alone_is_a_warning(void **state)
     assert_int_equal(verdict_of(&r, &out), VERDICT_WARN);
 }
 
-/* The rows printed last lie beyond the checkpoint: the comparison has to go back with the resume. */
+/* The rows printed last lie beyond the checkpoint: the comparison has to go back with the resume.
+ */
 static void repeated_steps_are_compared_with_the_rows_before_them(void **state)
 {
     struct check_result out;
@@ -183,7 +184,8 @@ static void a_resume_line_names_the_checkpoint(void **state)
         r.loss[i] += 0.7;
     struct fake_run *run = run_of(&r);
     fake_event(run, "resume-jump", "resume-continue", 48,
-               "  Continuing training from global step 48")->line = 500;
+               "  Continuing training from global step 48")
+        ->line = 500;
     fake_capture(run, 1, "48");
     fake_check(run, &check_resume_jump, &out);
     assert_int_equal(out.verdict, VERDICT_WARN);

@@ -22,8 +22,11 @@ static struct check_result *put(struct board *b, const char *id, enum verdict ve
 {
     struct check_result *r = &b->results[b->n++];
 
-    *r = (struct check_result){.check_id = id, .verdict = verdict, .branch = "",
-                               .confidence = CONFIDENCE_STRONG, .from_step = NONE};
+    *r = (struct check_result){.check_id = id,
+                               .verdict = verdict,
+                               .branch = "",
+                               .confidence = CONFIDENCE_STRONG,
+                               .from_step = NONE};
     return r;
 }
 
@@ -162,7 +165,7 @@ static void the_owner_of_the_exception_line_explains_the_end(void **state)
     oom->n_evidence = 1;
     mark(&b);
     assert_int_equal(b.explained_by[0], 1);
-    other.line = 195;                   /* inside the same traceback */
+    other.line = 195; /* inside the same traceback */
     mark(&b);
     assert_int_equal(b.explained_by[0], 1);
     other.line = 100;

@@ -1,4 +1,5 @@
-/* The list of checks: ids, order, texts, and that a run about which nothing is known passes none. */
+/* The list of checks: ids, order, texts, and that a run about which nothing is known passes none.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -60,7 +61,8 @@ static void every_need_has_a_hint_of_its_own(void **state)
     (void)state;
     for (unsigned i = 0; i < N_NEEDS; i++)
         for (unsigned k = 0; k < i; k++)
-            assert_string_not_equal(need_hint((enum need)(1u << i)), need_hint((enum need)(1u << k)));
+            assert_string_not_equal(need_hint((enum need)(1u << i)),
+                                    need_hint((enum need)(1u << k)));
 }
 
 /* Missing data is never PASS, and never a finding. */

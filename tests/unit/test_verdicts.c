@@ -42,16 +42,19 @@ static struct check_result *put(struct board *b, const char *id, enum verdict ve
 {
     struct check_result *r = &b->results[b->n++];
 
-    *r = (struct check_result){.check_id = id, .verdict = verdict, .branch = "", .finding = "f",
-                               .confidence = CONFIDENCE_STRONG, .from_step = NONE};
+    *r = (struct check_result){.check_id = id,
+                               .verdict = verdict,
+                               .branch = "",
+                               .finding = "f",
+                               .confidence = CONFIDENCE_STRONG,
+                               .from_step = NONE};
     return r;
 }
 
 static const char *headline(struct board *b)
 {
     verdicts_make(&b->run, b->results, b->n, b->ticks, b->n_ticks, b->arena, &b->verdicts);
-    return b->verdicts.headline < 0 ? "none"
-                                    : b->verdicts.rows[b->verdicts.headline].check->id;
+    return b->verdicts.headline < 0 ? "none" : b->verdicts.rows[b->verdicts.headline].check->id;
 }
 
 static const struct verdict_row *row(const struct board *b, const char *id)
@@ -197,16 +200,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_failing_root_is_the_headline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_failure_the_first_warning_is_a_possible_cause,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_that_stops_gives_way_to_any_warning_but_hyperparameters,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_range_is_no_headline_without_a_bad_outcome,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_log_that_stops_gives_way_to_any_warning_but_hyperparameters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_range_is_no_headline_without_a_bad_outcome, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_dismissed_finding_counts_nowhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stages_take_their_worst_and_empty_ones_come_later,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stages_take_their_worst_and_empty_ones_come_later, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(explained_rows_hang_below_their_cause, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_found_names_the_first_missing_import,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_found_names_the_first_missing_import, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

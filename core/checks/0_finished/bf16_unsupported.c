@@ -6,9 +6,9 @@
 
 /* Names of GPUs below compute capability 8.0, as nvidia-smi and torch print them. */
 static const char *const OLD_GPUS[] = {
-    "K80",      "K40",      "P100",    "P40",     "P4",         "V100",    "T4",
-    "M40",      "M60",      "GTX 9",   "GTX 10",  "GTX 16",     "GTX TITAN", "RTX 20",
-    "TITAN V",  "TITAN X",  "TITAN RTX", "QUADRO RTX", "QUADRO P", "QUADRO GV",
+    "K80",     "K40",     "P100",      "P40",        "P4",       "V100",      "T4",
+    "M40",     "M60",     "GTX 9",     "GTX 10",     "GTX 16",   "GTX TITAN", "RTX 20",
+    "TITAN V", "TITAN X", "TITAN RTX", "QUADRO RTX", "QUADRO P", "QUADRO GV",
 };
 
 static bool has_name(const char *gpu, const char *name)
@@ -51,8 +51,8 @@ static const struct event *banner_without_bf16(const struct run_facts *facts)
     const struct event *event = NULL;
 
     while ((event = facts_event(facts, NULL, event)))
-        if (event->pattern && strcmp(event->pattern, "unsloth-bf16") == 0
-            && strcmp(event_capture(event, 1), "FALSE") == 0)
+        if (event->pattern && strcmp(event->pattern, "unsloth-bf16") == 0 &&
+            strcmp(event_capture(event, 1), "FALSE") == 0)
             return event;
     return NULL;
 }
@@ -96,8 +96,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         if (has_trained)
             return check_warn(ctx, CONFIDENCE_LIKELY, "emulated",
                               "%s is on and the GPU (%s) has no bf16 units: it was emulated, "
-                              "slowly, or the run used another GPU", asked->raw_name,
-                              gpu ? gpu : "by the banner");
+                              "slowly, or the run used another GPU",
+                              asked->raw_name, gpu ? gpu : "by the banner");
         return check_fail(ctx, CONFIDENCE_STRONG, "gpu", "%s is on and the GPU (%s) cannot do it",
                           asked->raw_name, gpu ? gpu : "by the banner");
     }

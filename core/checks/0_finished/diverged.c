@@ -32,7 +32,7 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 struct segment {
     double *y;
-    size_t *row;            /* index in the curve */
+    size_t *row; /* index in the curve */
     size_t n;
 };
 
@@ -107,9 +107,11 @@ static void judge(struct check_ctx *ctx, const struct curve *loss, const struct 
     show(ctx, loss, s, &d);
     size_t jump = d.jump < s->n ? d.jump : s->n - 1;
     if (d.warns)
-        check_warn(ctx, CONFIDENCE_LIKELY, "drift",
-                   "the loss ends at %.4g, %.3g times its minimum %.4g and above its start, without "
-                   "a recovery", d.end, d.ratio, d.minimum);
+        check_warn(
+            ctx, CONFIDENCE_LIKELY, "drift",
+            "the loss ends at %.4g, %.3g times its minimum %.4g and above its start, without "
+            "a recovery",
+            d.end, d.ratio, d.minimum);
     else
         check_fail(ctx, CONFIDENCE_STRONG, d.in_first_rows ? "first-rows" : "",
                    "the loss jumped at step %lld and stayed: from %.4g to %.4g, %.3g times",
@@ -132,9 +134,10 @@ static int run(struct check_ctx *ctx, struct error *err)
     struct segment s = {.y = arena_array(ctx->arena, zero.n_rows, sizeof *s.y),
                         .row = arena_array(ctx->arena, zero.n_rows, sizeof *s.row)};
     if (!s.y || !s.row)
-        return OK;                          /* the runner sees the failed arena */
+        return OK; /* the runner sees the failed arena */
     int32_t last = zero.loss->segment ? zero.loss->segment[zero.n_rows - 1] : 0;
-    for (int32_t number = zero.loss->segment ? zero.loss->segment[0] : 0; number <= last; number++) {
+    for (int32_t number = zero.loss->segment ? zero.loss->segment[0] : 0; number <= last;
+         number++) {
         collect(&zero, number, &s);
         longest = s.n > longest ? s.n : longest;
         if (s.n > 0)

@@ -26,9 +26,9 @@ struct batch {
 
 static bool read_batch(const struct run_facts *facts, struct batch *batch)
 {
-    return facts_number(facts, "per_device_train_batch_size", &batch->micro)
-           && facts_number(facts, "gradient_accumulation_steps", &batch->accumulation)
-           && batch->micro >= 1.0 && batch->accumulation >= 1.0;
+    return facts_number(facts, "per_device_train_batch_size", &batch->micro) &&
+           facts_number(facts, "gradient_accumulation_steps", &batch->accumulation) &&
+           batch->micro >= 1.0 && batch->accumulation >= 1.0;
 }
 
 static bool is_same_text(const struct run_facts *a, const struct run_facts *b, const char *name)
@@ -46,11 +46,11 @@ static bool is_twin(const struct run_facts *a, const struct run_facts *b)
 
     if (!read_batch(a, &x) || !read_batch(b, &y))
         return false;
-    return x.accumulation > y.accumulation
-           && x.micro * x.accumulation == y.micro * y.accumulation
-           && (rows_a == NONE || rows_b == NONE || rows_a == rows_b)
-           && is_same_text(a, b, "dataset") && is_same_text(a, b, "model_name_or_path")
-           && is_same_text(a, b, "max_length");
+    return x.accumulation > y.accumulation &&
+           x.micro * x.accumulation == y.micro * y.accumulation &&
+           (rows_a == NONE || rows_b == NONE || rows_a == rows_b) &&
+           is_same_text(a, b, "dataset") && is_same_text(a, b, "model_name_or_path") &&
+           is_same_text(a, b, "max_length");
 }
 
 static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
@@ -74,8 +74,10 @@ static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
         if (n_agreeing++ == 0)
             first = ratio;
         if (n_agreeing <= ROWS_AGREEING)
-            evidence_point(ctx, own, i, "loss %.4g, %.4g in the run with accumulation %.0f: ratio "
-                           "%.3g", own->value[i], other->value[at], y.accumulation, ratio);
+            evidence_point(ctx, own, i,
+                           "loss %.4g, %.4g in the run with accumulation %.0f: ratio "
+                           "%.3g",
+                           own->value[i], other->value[at], y.accumulation, ratio);
     }
     if (n_agreeing < ROWS_AGREEING)
         return false;
@@ -84,14 +86,16 @@ static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
     check_begins(ctx, NONE);
     check_fail(ctx, CONFIDENCE_STRONG, "twin",
                "the loss is %.3g times that of %s, as accumulation is (%.0f against %.0f), on %zu "
-               "of the first %zu rows", first, twin->run.name ? twin->run.name : "another run",
-               x.accumulation, y.accumulation, n_agreeing, n);
+               "of the first %zu rows",
+               first, twin->run.name ? twin->run.name : "another run", x.accumulation,
+               y.accumulation, n_agreeing, n);
     return true;
 }
 
 static bool is_affected_version(const char *version)
 {
-    return !version || (version_compare(version, "4.46") >= 0 && version_compare(version, "4.49") < 0);
+    return !version ||
+           (version_compare(version, "4.46") >= 0 && version_compare(version, "4.49") < 0);
 }
 
 /* First loss far above chance: 1.5 times ln of the vocabulary. */
@@ -101,15 +105,16 @@ static bool starts_too_high(const struct run_facts *facts, const struct curve *l
     double size = 0.0;
 
     *vocabulary = facts_setting_on(facts, SIDE_MODEL, "vocab_size");
-    if (!setting_number(*vocabulary, &size) || !(size > 2.0) || loss->n == 0
-        || facts->run.kind == KIND_CLASSIFICATION || facts->run.kind == KIND_DPO
-        || facts->run.kind == KIND_REWARD_MODEL)
+    if (!setting_number(*vocabulary, &size) || !(size > 2.0) || loss->n == 0 ||
+        facts->run.kind == KIND_CLASSIFICATION || facts->run.kind == KIND_DPO ||
+        facts->run.kind == KIND_REWARD_MODEL)
         return false;
     return loss->value[0] > 1.5 * log(size);
 }
 
 /* The last row of an epoch, of fewer micro batches, at one constant fraction of its neighbours. */
-static bool has_epoch_ends(const struct run_facts *facts, const struct curve *loss, double *fraction)
+static bool has_epoch_ends(const struct run_facts *facts, const struct curve *loss,
+                           double *fraction)
 {
     const struct curve *epoch = facts_curve(facts, "epoch");
     double low = INFINITY, high = 0.0;
@@ -141,11 +146,13 @@ static void suspect(struct check_ctx *ctx, const struct curve *loss, const char 
         evidence_setting(ctx, vocabulary);
         check_warn(ctx, CONFIDENCE_LIKELY, "start",
                    "the first loss %.4g is above 1.5 times chance while gradients are accumulated "
-                   "(transformers %s)", loss->value[0], version ? version : "version not known");
+                   "(transformers %s)",
+                   loss->value[0], version ? version : "version not known");
     } else if (has_epoch_ends(ctx->facts, loss, &fraction)) {
         check_warn(ctx, CONFIDENCE_LIKELY, "epoch-ends",
                    "the last row of each epoch is %.3g times its neighbours while gradients are "
-                   "accumulated (transformers %s)", fraction, version ? version : "version not known");
+                   "accumulated (transformers %s)",
+                   fraction, version ? version : "version not known");
     } else {
         return;
     }
@@ -183,7 +190,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (accumulation == 1.0)
         return check_pass(ctx, CONFIDENCE_CERTAIN, "no accumulation");
     if (has_twin)
-        return check_pass(ctx, CONFIDENCE_STRONG, "the loss agrees with a run of other accumulation");
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "the loss agrees with a run of other accumulation");
     if (version && !is_affected_version(version))
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "transformers %s averages over accumulated batches", version);

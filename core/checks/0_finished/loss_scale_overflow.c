@@ -16,9 +16,10 @@ static bool is_pattern(const struct event *event, const char *pattern)
 
 static bool is_overflow(const struct event *event)
 {
-    return is_pattern(event, "deepspeed-overflow") || is_pattern(event, "deepspeed-overflow-fused")
-           || is_pattern(event, "deepspeed-overflow-hysteresis")
-           || is_pattern(event, "deepspeed-grad-overflow");
+    return is_pattern(event, "deepspeed-overflow") ||
+           is_pattern(event, "deepspeed-overflow-fused") ||
+           is_pattern(event, "deepspeed-overflow-hysteresis") ||
+           is_pattern(event, "deepspeed-grad-overflow");
 }
 
 /* "Grad overflow on iteration 3" says its step itself. */
@@ -26,8 +27,8 @@ static int64_t overflow_step(const struct event *event)
 {
     int64_t step;
 
-    if (is_pattern(event, "deepspeed-grad-overflow")
-        && number_parse_int(str_of(event_capture(event, 1)), &step))
+    if (is_pattern(event, "deepspeed-grad-overflow") &&
+        number_parse_int(str_of(event_capture(event, 1)), &step))
         return step;
     return event->step;
 }
@@ -95,15 +96,16 @@ static void find_skipped_share(struct check_ctx *ctx)
         if (is_pattern(event, "deepspeed-skipped"))
             last = event;
     double step, skipped;
-    if (!last || !number_parse(str_of(event_capture(last, 1)), &step)
-        || !number_parse(str_of(event_capture(last, 2)), &skipped) || step <= SETTLED_SCALE)
+    if (!last || !number_parse(str_of(event_capture(last, 1)), &step) ||
+        !number_parse(str_of(event_capture(last, 2)), &skipped) || step <= SETTLED_SCALE)
         return;
     if (skipped / step > 0.05) {
         evidence_event(ctx, last);
-        evidence_number(ctx, skipped / step, 0.05, "%.0f of %.0f steps were skipped", skipped, step);
+        evidence_number(ctx, skipped / step, 0.05, "%.0f of %.0f steps were skipped", skipped,
+                        step);
         check_begins(ctx, NONE);
-        check_fail(ctx, CONFIDENCE_STRONG, "skipped", "%.0f of %.0f steps were skipped for overflow",
-                   skipped, step);
+        check_fail(ctx, CONFIDENCE_STRONG, "skipped",
+                   "%.0f of %.0f steps were skipped for overflow", skipped, step);
         return;
     }
     check_info(ctx, "%.0f of %.0f steps were skipped: usual", skipped, step);
@@ -150,7 +152,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (n > 0 || facts_curve(facts, "loss_scale"))
         return check_pass(ctx, CONFIDENCE_STRONG,
-                          "%zu lines about the loss scale, none of them outside the usual search", n);
+                          "%zu lines about the loss scale, none of them outside the usual search",
+                          n);
     if (is_fp16 == 0)
         return check_skip(ctx, "the run did not train in fp16");
     if (is_fp16 < 0)

@@ -25,24 +25,24 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 /* Masked rows of one split, as far as rows were seen. */
 struct count {
-    const struct dataset *dataset;      /* that has them */
-    int64_t n_rows, n_seen, n_masked;   /* n_rows: of the split, NONE when not known */
-    bool is_exact;                      /* by labels; else by estimated prompt lengths */
+    const struct dataset *dataset;    /* that has them */
+    int64_t n_rows, n_seen, n_masked; /* n_rows: of the split, NONE when not known */
+    bool is_exact;                    /* by labels; else by estimated prompt lengths */
     int64_t rows[ROWS_SHOWN];
     int32_t prompt_tokens[ROWS_SHOWN];
 };
 
 struct masked {
     struct count train, eval;
-    double limit;                       /* max_length, NaN */
+    double limit; /* max_length, NaN */
     const struct setting *limit_setting;
-    int64_t n_degenerate;               /* rows with an empty answer */
+    int64_t n_degenerate; /* rows with an empty answer */
 };
 
 static bool is_eval_split(const struct dataset *dataset)
 {
-    return dataset->split
-           && (strcmp(dataset->split, "eval") == 0 || strcmp(dataset->split, "test") == 0);
+    return dataset->split &&
+           (strcmp(dataset->split, "eval") == 0 || strcmp(dataset->split, "test") == 0);
 }
 
 /* 1 the prompt is not trained on, 0 it is, -1 not known. */
@@ -89,8 +89,8 @@ static void count_rows(const struct run_facts *facts, const struct dataset *data
         own.n_masked++;
     }
     /* Labels before estimates, then the file that saw more rows. */
-    if (own.n_seen > 0 && (!count->dataset || (own.is_exact && !count->is_exact)
-                           || (own.is_exact == count->is_exact && own.n_masked > count->n_masked)))
+    if (own.n_seen > 0 && (!count->dataset || (own.is_exact && !count->is_exact) ||
+                           (own.is_exact == count->is_exact && own.n_masked > count->n_masked)))
         *count = own;
 }
 
@@ -123,8 +123,8 @@ static bool drops_masked_rows(const struct run_facts *facts)
 
 static void count_all(const struct run_facts *facts, struct masked *m)
 {
-    bool by_text = masks_prompt(facts) == 1 && isfinite(m->limit) && !drops_masked_rows(facts)
-                   && facts_bool(facts, "packing") != 1;
+    bool by_text = masks_prompt(facts) == 1 && isfinite(m->limit) && !drops_masked_rows(facts) &&
+                   facts_bool(facts, "packing") != 1;
 
     for (size_t i = 0; i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
@@ -140,9 +140,11 @@ static void show_count(struct check_ctx *ctx, const struct masked *m, const stru
     for (int64_t i = 0; i < count->n_masked && i < ROWS_SHOWN; i++) {
         struct evidence *e =
             count->prompt_tokens[i] >= 0 && isfinite(m->limit)
-                ? evidence_add(ctx, "dataset", "row %lld: %s%d prompt tokens of %.0f, nothing is "
-                               "left to train on", (long long)count->rows[i],
-                               count->is_exact ? "" : "about ", count->prompt_tokens[i], m->limit)
+                ? evidence_add(ctx, "dataset",
+                               "row %lld: %s%d prompt tokens of %.0f, nothing is "
+                               "left to train on",
+                               (long long)count->rows[i], count->is_exact ? "" : "about ",
+                               count->prompt_tokens[i], m->limit)
                 : evidence_add(ctx, "dataset", "row %lld: every label is -100",
                                (long long)count->rows[i]);
         e->source_id = count->dataset->source_id;
@@ -173,7 +175,8 @@ static void judge_series(struct check_ctx *ctx, const struct loss_zero *zero)
     double share = (double)zero->n_masked_batch / (double)zero->n_rows;
     for (size_t i = 0; i < zero->n_rows && shown < ROWS_SHOWN; i++)
         if (zero->is_masked_batch[i]) {
-            evidence_point(ctx, zero->loss, i, "loss 0.0 beside grad_norm 0.0, non-zero rows "
+            evidence_point(ctx, zero->loss, i,
+                           "loss 0.0 beside grad_norm 0.0, non-zero rows "
                            "before and after");
             if (shown++ == 0)
                 check_begins(ctx, zero->loss->step[i]);
@@ -181,7 +184,8 @@ static void judge_series(struct check_ctx *ctx, const struct loss_zero *zero)
     if (zero->n_masked_batch >= 3 && share >= 0.01)
         check_fail(ctx, CONFIDENCE_STRONG, "zero-rows",
                    "%zu of %zu logged rows are 0.0 with grad_norm 0.0 between ordinary ones: every "
-                   "row of these batches was masked", zero->n_masked_batch, zero->n_rows);
+                   "row of these batches was masked",
+                   zero->n_masked_batch, zero->n_rows);
     else if (zero->n_masked_batch > 0)
         check_warn(ctx, CONFIDENCE_LIKELY, "zero-rows",
                    "%zu of %zu logged rows are 0.0 with grad_norm 0.0 between ordinary ones",
@@ -194,9 +198,9 @@ static void judge_dead_gradients(struct check_ctx *ctx, const struct loss_zero *
 {
     double steps = 1.0;
 
-    if (!zero->loss || zero->n_dead_gradient == 0 || 2 * zero->n_dead_gradient >= zero->n_rows
-        || ctx->facts->run.kind != KIND_SFT
-        || !(facts_number(ctx->facts, "logging_steps", &steps) && steps > 1.0))
+    if (!zero->loss || zero->n_dead_gradient == 0 || 2 * zero->n_dead_gradient >= zero->n_rows ||
+        ctx->facts->run.kind != KIND_SFT ||
+        !(facts_number(ctx->facts, "logging_steps", &steps) && steps > 1.0))
         return;
     if (zero->n_dead_gradient < 3 || 100 * zero->n_dead_gradient < zero->n_rows) {
         check_info(ctx, "%zu rows have grad_norm exactly 0.0 beside an ordinary loss",
@@ -211,7 +215,8 @@ static void judge_dead_gradients(struct check_ctx *ctx, const struct loss_zero *
         }
     check_warn(ctx, CONFIDENCE_LIKELY, "dead-gradient",
                "%zu of %zu rows have grad_norm exactly 0.0 beside an ordinary loss: the last step "
-               "of these windows had only masked rows", zero->n_dead_gradient, zero->n_rows);
+               "of these windows had only masked rows",
+               zero->n_dead_gradient, zero->n_rows);
 }
 
 /* ---- The rows of the data ---- */
@@ -220,7 +225,8 @@ static void judge_train(struct check_ctx *ctx, const struct masked *m, bool has_
 {
     const struct count *c = &m->train;
     double share = c->n_seen > 0 ? (double)c->n_masked / (double)c->n_seen : 0.0, micro = NAN;
-    const char *branch = m->n_degenerate > 0 && c->n_masked <= m->n_degenerate ? "degenerate" : "rows";
+    const char *branch =
+        m->n_degenerate > 0 && c->n_masked <= m->n_degenerate ? "degenerate" : "rows";
     const char *about = c->is_exact ? "" : "about ";
 
     facts_number(ctx->facts, "per_device_train_batch_size", &micro);
@@ -231,8 +237,8 @@ static void judge_train(struct check_ctx *ctx, const struct masked *m, bool has_
         check_begins(ctx, NONE);
         check_fail(ctx, c->is_exact ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, branch,
                    "%s%lld of %lld training rows have no supervised token, and the loss is "
-                   "non-finite: the mean over nothing", about, (long long)c->n_masked,
-                   (long long)c->n_seen);
+                   "non-finite: the mean over nothing",
+                   about, (long long)c->n_masked, (long long)c->n_seen);
     } else if (share >= 0.01 || micro == 1.0) {
         show_count(ctx, m, c);
         check_warn(ctx, CONFIDENCE_LIKELY, branch,
@@ -258,12 +264,15 @@ static void judge_eval(struct check_ctx *ctx, const struct masked *m, const stru
         check_begins(ctx, NONE);
         check_fail(ctx, c->is_exact ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "eval",
                    "%s%lld of %lld evaluation rows have no supervised token, and %s is non-finite "
-                   "while training is finite", c->is_exact ? "" : "about ", (long long)c->n_masked,
-                   (long long)c->n_seen, eval->curve->name);
+                   "while training is finite",
+                   c->is_exact ? "" : "about ", (long long)c->n_masked, (long long)c->n_seen,
+                   eval->curve->name);
     } else if (100 * c->n_masked >= c->n_seen) {
         show_count(ctx, m, c);
-        check_warn(ctx, CONFIDENCE_LIKELY, "eval", "%lld of %lld evaluation rows have no supervised "
-                   "token", (long long)c->n_masked, (long long)c->n_seen);
+        check_warn(ctx, CONFIDENCE_LIKELY, "eval",
+                   "%lld of %lld evaluation rows have no supervised "
+                   "token",
+                   (long long)c->n_masked, (long long)c->n_seen);
     }
 }
 
@@ -287,10 +296,12 @@ static int nothing_found(struct check_ctx *ctx, const struct masked *m, bool eva
                           (long long)m->train.n_seen, (long long)m->train.n_masked,
                           m->train.is_exact ? "" : " (estimated)");
     /* F14: no bad row of n seen leaves a share of up to 1 - 0.05^(1/n) of the unseen ones. */
-    if (m->train.dataset && m->train.n_masked == 0
-        && 1.0 - pow(0.05, 1.0 / (double)m->train.n_seen) < 0.01)
-        return check_pass(ctx, CONFIDENCE_LIKELY, "none of %lld rows seen is without a supervised "
-                          "token: below 1 %% of all", (long long)m->train.n_seen);
+    if (m->train.dataset && m->train.n_masked == 0 &&
+        1.0 - pow(0.05, 1.0 / (double)m->train.n_seen) < 0.01)
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "none of %lld rows seen is without a supervised "
+                          "token: below 1 %% of all",
+                          (long long)m->train.n_seen);
     if (m->train.dataset)
         return check_unknown(ctx, "the labels of all rows: %lld were seen",
                              (long long)m->train.n_seen);

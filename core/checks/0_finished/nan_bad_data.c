@@ -9,7 +9,7 @@ enum { ROWS_SHOWN = 12 };
 
 struct degenerate {
     int64_t n_rows, n_read, n_bad;
-    const struct dataset *dataset;      /* the first one with a bad row */
+    const struct dataset *dataset; /* the first one with a bad row */
     int64_t rows[ROWS_SHOWN];
     const struct dataset *of[ROWS_SHOWN];
     uint32_t flags[ROWS_SHOWN];
@@ -17,8 +17,8 @@ struct degenerate {
 
 static bool is_text_rows(const struct dataset *dataset)
 {
-    return !dataset->form
-           || (strcmp(dataset->form, "tokens") != 0 && strcmp(dataset->form, "lengths") != 0);
+    return !dataset->form ||
+           (strcmp(dataset->form, "tokens") != 0 && strcmp(dataset->form, "lengths") != 0);
 }
 
 static uint32_t badness(const struct run_facts *facts, const struct sample *sample)
@@ -72,8 +72,8 @@ static const char *what(uint32_t flags)
 static void show(struct check_ctx *ctx, const struct degenerate *d)
 {
     for (int64_t i = 0; i < d->n_bad && i < ROWS_SHOWN; i++) {
-        struct evidence *e = evidence_add(ctx, "dataset", "row %lld: %s", (long long)d->rows[i],
-                                          what(d->flags[i]));
+        struct evidence *e =
+            evidence_add(ctx, "dataset", "row %lld: %s", (long long)d->rows[i], what(d->flags[i]));
         e->source_id = d->of[i]->source_id;
         e->row = d->rows[i];
     }
@@ -101,8 +101,10 @@ static int64_t replayed_row(struct check_ctx *ctx, const struct run_onset *onset
         int64_t row = rows.rows[i];
         if (row < 0 || (size_t)row >= n || !badness(ctx->facts, &samples[row]))
             continue;
-        struct evidence *e = evidence_add(ctx, "dataset", "row %lld lies in the batches of the "
-                                          "onset (replay of the sampler)", (long long)row);
+        struct evidence *e = evidence_add(ctx, "dataset",
+                                          "row %lld lies in the batches of the "
+                                          "onset (replay of the sampler)",
+                                          (long long)row);
         e->source_id = rows.dataset->source_id;
         e->row = row;
         e->step = onset->first_bad_step;
@@ -111,7 +113,8 @@ static int64_t replayed_row(struct check_ctx *ctx, const struct run_onset *onset
     return NONE;
 }
 
-static int with_nan(struct check_ctx *ctx, const struct degenerate *d, const struct run_onset *onset)
+static int with_nan(struct check_ctx *ctx, const struct degenerate *d,
+                    const struct run_onset *onset)
 {
     int64_t row = replayed_row(ctx, onset);
 
@@ -121,14 +124,15 @@ static int with_nan(struct check_ctx *ctx, const struct degenerate *d, const str
     if (row != NONE)
         return check_fail(ctx, CONFIDENCE_STRONG, "replayed",
                           "%lld of %lld rows are degenerate, and row %lld is in the batches before "
-                          "step %lld where %s becomes non-finite", (long long)d->n_bad,
-                          (long long)d->n_read, (long long)row, (long long)onset->first_bad_step,
-                          onset->curve->name);
+                          "step %lld where %s becomes non-finite",
+                          (long long)d->n_bad, (long long)d->n_read, (long long)row,
+                          (long long)onset->first_bad_step, onset->curve->name);
     return check_fail(ctx, CONFIDENCE_LIKELY, "",
                       "%lld of %lld rows are degenerate (first: row %lld of %s), and %s is "
-                      "non-finite from step %lld on", (long long)d->n_bad, (long long)d->n_read,
-                      (long long)d->rows[0], facts_file_name(ctx->facts, d->dataset->source_id),
-                      onset->curve->name, (long long)onset->first_bad_step);
+                      "non-finite from step %lld on",
+                      (long long)d->n_bad, (long long)d->n_read, (long long)d->rows[0],
+                      facts_file_name(ctx->facts, d->dataset->source_id), onset->curve->name,
+                      (long long)onset->first_bad_step);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

@@ -58,18 +58,20 @@ static int with_mismatch(struct check_ctx *ctx, const struct run_onset *onset,
         evidence_point(ctx, onset->curve, onset->first_bad, "first non-finite row");
         return check_fail(ctx, CONFIDENCE_STRONG, "",
                           "trained in fp16 (%s) on a base pretrained in bf16 (%s), and %s is "
-                          "non-finite from step %lld on", what, why, onset->curve->name,
-                          (long long)onset->first_bad_step);
+                          "non-finite from step %lld on",
+                          what, why, onset->curve->name, (long long)onset->first_bad_step);
     }
     if (collapse) {
         evidence_event(ctx, collapse);
         return check_fail(ctx, CONFIDENCE_STRONG, "",
                           "trained in fp16 (%s) on a base pretrained in bf16 (%s), and the loss "
-                          "scale fell to its minimum", what, why);
+                          "scale fell to its minimum",
+                          what, why);
     }
     return check_warn(ctx, CONFIDENCE_POSSIBLE, "setting",
                       "trained in fp16 (%s) on a base pretrained in bf16 (%s); no lasting "
-                      "non-finite value was logged", what, why);
+                      "non-finite value was logged",
+                      what, why);
 }
 
 /* Skipped steps long after the scale has settled, whatever the base. */
@@ -80,9 +82,9 @@ static bool warn_about_late_skips(struct check_ctx *ctx, const struct setting *p
 
     loss_zero_read(ctx->facts, ctx->arena, &zero);
     for (size_t i = 0; zero.loss && i < zero.n_rows; i++)
-        if (zero.has_grad_norm_on[i] && !isfinite(zero.grad_norm[i])
-            && isfinite(zero.loss->value[i]) && zero.loss->value[i] != 0.0
-            && zero.loss->step[i] > 20) {
+        if (zero.has_grad_norm_on[i] && !isfinite(zero.grad_norm[i]) &&
+            isfinite(zero.loss->value[i]) && zero.loss->value[i] != 0.0 &&
+            zero.loss->step[i] > 20) {
             first = n == 0 ? i : first;
             n++;
         }
@@ -95,7 +97,8 @@ static bool warn_about_late_skips(struct check_ctx *ctx, const struct setting *p
     add_fixes(ctx);
     check_warn(ctx, CONFIDENCE_LIKELY, "skipped",
                "%zu rows after step 20 have a non-finite grad_norm under fp16: the scaler skipped "
-               "these steps", n);
+               "these steps",
+               n);
     return true;
 }
 

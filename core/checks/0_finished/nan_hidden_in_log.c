@@ -65,9 +65,8 @@ static void show(struct check_ctx *ctx, const struct loss_zero *zero, size_t fir
         evidence_point(ctx, zero->loss, first - 1, "loss %.4g, the row before",
                        zero->loss->value[first - 1]);
     if (loss_zero_grad_norm(zero, first, &g))
-        evidence_range(ctx, zero->loss, first, first + length - 1,
-                       "loss %.4g beside grad_norm %s", zero->loss->value[first],
-                       isnan(g) ? "NaN" : "Infinity");
+        evidence_range(ctx, zero->loss, first, first + length - 1, "loss %.4g beside grad_norm %s",
+                       zero->loss->value[first], isnan(g) ? "NaN" : "Infinity");
     else
         evidence_range(ctx, zero->loss, first, first + length - 1,
                        "loss 0.0 to the end, grad_norm not logged");
@@ -92,7 +91,8 @@ static int no_substitution(struct check_ctx *ctx, const struct loss_zero *zero)
     if (steps > 1.0)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "%zu rows, every loss with a finite grad_norm; inside a window of %.0f "
-                          "steps only the last gradient is seen", zero->n_rows, steps);
+                          "steps only the last gradient is seen",
+                          zero->n_rows, steps);
     return check_pass(ctx, CONFIDENCE_STRONG, "%zu rows, none stands for a non-finite loss",
                       zero->n_rows);
 }
@@ -113,21 +113,21 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "grad_norm beside the loss: one 0.0 at the end may be a small "
                                   "number or a hidden NaN");
     /* One skipped step of the fp16 scaler, even as the last row, is not a dead run. */
-    bool is_scaler = length == 1 && zero.n_substitution == 1
-                     && precision_is_fp16(ctx->facts, NULL) == 1;
+    bool is_scaler =
+        length == 1 && zero.n_substitution == 1 && precision_is_fp16(ctx->facts, NULL) == 1;
     if (is_persistent && !is_scaler) {
         show(ctx, &zero, first, length);
         return check_fail(ctx, zero.has_grad_norm ? CONFIDENCE_CERTAIN : CONFIDENCE_STRONG, "",
                           "%zu of %zu rows show a finite loss in place of a non-finite one, "
-                          "from step %lld on", zero.n_substitution, zero.n_rows,
-                          (long long)zero.loss->step[first]);
+                          "from step %lld on",
+                          zero.n_substitution, zero.n_rows, (long long)zero.loss->step[first]);
     }
     first = zero.first_substitution;
     show(ctx, &zero, first, 1);
     return check_warn(ctx, CONFIDENCE_LIKELY, "isolated",
                       "%zu of %zu rows have a non-finite grad_norm beside a finite loss, each "
-                      "followed by finite rows (first at step %lld)", zero.n_substitution,
-                      zero.n_rows, (long long)zero.loss->step[first]);
+                      "followed by finite rows (first at step %lld)",
+                      zero.n_substitution, zero.n_rows, (long long)zero.loss->step[first]);
 }
 
 const struct check check_nan_hidden_in_log = {

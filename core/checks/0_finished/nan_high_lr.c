@@ -15,19 +15,20 @@ static bool applies(const struct run_facts *facts, const char **reason)
 }
 
 struct rate {
-    double peak;                    /* NaN: not known */
-    const struct setting *setting;  /* NULL: from the logged rows */
+    double peak;                   /* NaN: not known */
+    const struct setting *setting; /* NULL: from the logged rows */
     const struct curve *curve;
     size_t peak_row;
 };
 
 static void read_rate(const struct run_facts *facts, struct rate *rate)
 {
-    *rate = (struct rate){.peak = NAN, .setting = facts_setting(facts, "learning_rate"),
+    *rate = (struct rate){.peak = NAN,
+                          .setting = facts_setting(facts, "learning_rate"),
                           .curve = facts_curve(facts, "learning_rate")};
     for (size_t i = 0; rate->curve && i < rate->curve->n; i++)
-        if (isfinite(rate->curve->value[i])
-            && !(rate->curve->value[i] <= rate->curve->value[rate->peak_row]))
+        if (isfinite(rate->curve->value[i]) &&
+            !(rate->curve->value[i] <= rate->curve->value[rate->peak_row]))
             rate->peak_row = i;
     if (setting_number(rate->setting, &rate->peak) && rate->peak > 0.0)
         return;
@@ -71,9 +72,9 @@ static bool is_within_warmup(const struct run_facts *facts, const struct rate *r
     if (!rate->curve || rate->curve->n < 2)
         return false;
     ptrdiff_t at = curve_at_step(rate->curve, onset->first_bad_step);
-    return at >= 1 && rate->peak_row >= (size_t)at
-           && rate->curve->value[at] > rate->curve->value[0]
-           && rate->curve->value[at] > rate->curve->value[at - 1];
+    return at >= 1 && rate->peak_row >= (size_t)at &&
+           rate->curve->value[at] > rate->curve->value[0] &&
+           rate->curve->value[at] > rate->curve->value[at - 1];
 }
 
 static void show(struct check_ctx *ctx, const struct rate *rate, const struct run_onset *onset,
@@ -128,24 +129,26 @@ static int run(struct check_ctx *ctx, struct error *err)
     bool in_warmup = is_within_warmup(facts, &rate, &onset);
     if (rate.peak >= limit && (has_ramp || in_warmup)) {
         show(ctx, &rate, &onset, limit);
-        return check_fail(ctx, has_ramp && rate.peak >= 2.0 * limit ? CONFIDENCE_STRONG
-                                                                    : CONFIDENCE_LIKELY, "",
-                          "learning rate %.3g (bound %.3g): non-finite from step %lld on, after %s",
-                          rate.peak, limit, (long long)onset.first_bad_step,
-                          onset.loss_rose            ? "the loss rose"
-                          : onset.grad_ratio >= 10.0 ? "grad_norm rose"
-                                                     : "a rising rate within warm-up");
+        return check_fail(
+            ctx, has_ramp && rate.peak >= 2.0 * limit ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "",
+            "learning rate %.3g (bound %.3g): non-finite from step %lld on, after %s", rate.peak,
+            limit, (long long)onset.first_bad_step,
+            onset.loss_rose            ? "the loss rose"
+            : onset.grad_ratio >= 10.0 ? "grad_norm rose"
+                                       : "a rising rate within warm-up");
     }
     if (rate.peak < limit && onset.grad_ratio >= 100.0 && precision_is_fp16(facts, NULL) == 0) {
         show(ctx, &rate, &onset, limit);
         return check_warn(ctx, CONFIDENCE_LIKELY, "below-bound",
                           "grad_norm rose to %.0f times its median before step %lld, at an "
-                          "ordinary rate of %.3g", onset.grad_ratio,
-                          (long long)onset.first_bad_step, rate.peak);
+                          "ordinary rate of %.3g",
+                          onset.grad_ratio, (long long)onset.first_bad_step, rate.peak);
     }
     if (rate.peak >= limit && !onset.has_ramp_data)
-        return check_unknown(ctx, "the rows before the onset: repeat with logging_steps=1 (the "
-                                  "rate %.3g is above its bound %.3g)", rate.peak, limit);
+        return check_unknown(ctx,
+                             "the rows before the onset: repeat with logging_steps=1 (the "
+                             "rate %.3g is above its bound %.3g)",
+                             rate.peak, limit);
     return check_pass(ctx, CONFIDENCE_LIKELY,
                       "non-finite from step %lld on, but the rate %.3g (bound %.3g) came without a "
                       "rise of loss or grad_norm: the cause is elsewhere",

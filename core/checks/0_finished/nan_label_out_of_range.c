@@ -15,8 +15,8 @@ static const struct event *find_error(const struct run_facts *facts)
     const struct event *event = NULL;
 
     while ((event = facts_event(facts, "nan-label-out-of-range", event)))
-        if (is_pattern(event, "assert-label-cuda") || is_pattern(event, "assert-label-cpu")
-            || is_pattern(event, "target-out-of-bounds"))
+        if (is_pattern(event, "assert-label-cuda") || is_pattern(event, "assert-label-cpu") ||
+            is_pattern(event, "target-out-of-bounds"))
             return event;
     return NULL;
 }
@@ -62,8 +62,8 @@ static int fails(struct check_ctx *ctx, const struct event *error)
     evidence_setting(ctx, range);
     check_begins(ctx, error->step);
     add_fixes(ctx);
-    if (is_pattern(error, "target-out-of-bounds")
-        && number_parse_int(str_of(event_capture(error, 1)), &label)) {
+    if (is_pattern(error, "target-out-of-bounds") &&
+        number_parse_int(str_of(event_capture(error, 1)), &label)) {
         if (setting_number(range, &n_labels))
             evidence_number(ctx, (double)label, n_labels, "label %lld, num_labels %.0f",
                             (long long)label, n_labels);
@@ -89,13 +89,15 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (error)
         return fails(ctx, error);
     if (bare && !has_embedding_assert(facts))
-        return check_unknown(ctx, "the assertion line before the device-side assert (%s:%lld), or "
+        return check_unknown(ctx,
+                             "the assertion line before the device-side assert (%s:%lld), or "
                              "a run with CUDA_LAUNCH_BLOCKING=1",
                              facts_file_name(facts, bare->source_id), (long long)bare->line);
     if (loss && loss->n > 0)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "%zu training rows without an assertion: the labels of these steps are "
-                          "inside", loss->n);
+                          "inside",
+                          loss->n);
     if (bare)
         return check_unknown(ctx, "%s", need_hint(NEEDS_LABELS));
     return check_unknown(ctx, "%s", need_hint(facts->has_training_log ? NEEDS_LABELS : NEEDS_LOG));
@@ -107,7 +109,8 @@ const struct check check_nan_label_out_of_range = {
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "Every label lies inside the model's range",
-    .why = "A label outside the classes reads outside the loss's table: an assertion on the GPU, or "
-           "an arbitrary loss.",
+    .why =
+        "A label outside the classes reads outside the loss's table: an assertion on the GPU, or "
+        "an arbitrary loss.",
     .run = run,
 };

@@ -17,8 +17,8 @@ static void show_rows_before(struct check_ctx *ctx, const struct run_onset *onse
         return;
     size_t last = (size_t)onset->last_finite;
     size_t first = last + 1 > ROWS_SHOWN ? last + 1 - ROWS_SHOWN : 0;
-    evidence_range(ctx, curve, first, last, "the %zu rows before: %s %.4g … %.4g",
-                   last - first + 1, curve->name, curve->value[first], curve->value[last]);
+    evidence_range(ctx, curve, first, last, "the %zu rows before: %s %.4g … %.4g", last - first + 1,
+                   curve->name, curve->value[first], curve->value[last]);
     if (grad && curve_on_row(grad, curve, last, &g))
         evidence_point(ctx, curve, last, "grad_norm %.4g on the last finite row", g);
 }
@@ -34,8 +34,10 @@ static void show_batch(struct check_ctx *ctx, const struct run_onset *onset)
         return;
     }
     for (size_t i = 0; i < rows.n_rows && i < 16; i++) {
-        struct evidence *e = evidence_add(ctx, "dataset", "row %lld is in the batches of the onset "
-                                          "(by replay of the sampler)", (long long)rows.rows[i]);
+        struct evidence *e = evidence_add(ctx, "dataset",
+                                          "row %lld is in the batches of the onset "
+                                          "(by replay of the sampler)",
+                                          (long long)rows.rows[i]);
         e->source_id = rows.dataset ? rows.dataset->source_id : 0;
         e->row = rows.rows[i];
         e->step = onset->first_bad_step;
@@ -83,10 +85,9 @@ static void state(struct check_ctx *ctx, const struct run_onset *onset, const ch
     const struct curve *curve = onset->curve;
     const char *file = facts_file_name(ctx->facts, curve_source(curve, onset->first_bad));
 
-    struct evidence *e = evidence_point(ctx, curve, onset->first_bad,
-                                        "%s is non-finite%s", curve->name,
-                                        onset->is_substitution ? " (the log shows a substitute)"
-                                                               : "");
+    struct evidence *e =
+        evidence_point(ctx, curve, onset->first_bad, "%s is non-finite%s", curve->name,
+                       onset->is_substitution ? " (the log shows a substitute)" : "");
     (void)e;
     show_rows_before(ctx, onset);
     check_begins(ctx, onset->first_bad_step);
@@ -123,8 +124,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     onset_training(facts, ctx->arena, &training);
     onset_eval(facts, ctx->arena, &eval);
-    bool is_scaler = training.found && !training.is_persistent && training.only_infinite_grad
-                     && precision_is_fp16(facts, NULL) == 1;
+    bool is_scaler = training.found && !training.is_persistent && training.only_infinite_grad &&
+                     precision_is_fp16(facts, NULL) == 1;
     if (is_scaler)
         check_info(ctx, "the fp16 scaler skipped single steps (grad_norm non-finite, loss finite)");
     if (training.found && !is_scaler) {
@@ -136,8 +137,10 @@ static int run(struct check_ctx *ctx, struct error *err)
         state(ctx, &eval, "eval");
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
-    return check_pass(ctx, CONFIDENCE_STRONG, "%zu training rows and %zu evaluation curves, all "
-                      "finite", loss ? loss->n : 0, n_eval);
+    return check_pass(ctx, CONFIDENCE_STRONG,
+                      "%zu training rows and %zu evaluation curves, all "
+                      "finite",
+                      loss ? loss->n : 0, n_eval);
 }
 
 const struct check check_nan_onset = {

@@ -29,8 +29,8 @@ static const struct event *find_warning(const struct run_facts *facts, const str
     const struct event *event = NULL;
 
     while ((event = facts_event(facts, "no-grad-graph", event)))
-        if (event->pattern && strcmp(event->pattern, "checkpoint-no-grad") == 0
-            && event->source_id == error->source_id && event->line < error->line)
+        if (event->pattern && strcmp(event->pattern, "checkpoint-no-grad") == 0 &&
+            event->source_id == error->source_id && event->line < error->line)
             return event;
     return NULL;
 }
@@ -49,8 +49,8 @@ static const char *cause(const struct run_facts *facts, const struct event *froz
 {
     if (frozen)
         return "no parameter was trainable";
-    if (warning || (facts_bool(facts, "gradient_checkpointing") == 1
-                    && (facts_is_adapter_run(facts, NULL) == 1 || quantisation(facts))))
+    if (warning || (facts_bool(facts, "gradient_checkpointing") == 1 &&
+                    (facts_is_adapter_run(facts, NULL) == 1 || quantisation(facts))))
         return "checkpointing over a frozen base whose inputs require no gradient";
     return "the forward pass ran without gradients, for example under torch.no_grad";
 }
@@ -66,8 +66,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_pass(ctx, CONFIDENCE_STRONG,
                           "no such error, and %zu training rows were logged", loss->n);
     if (!error)
-        return check_unknown(ctx, "%s", need_hint(facts->has_training_log ? NEEDS_TRAIN_SERIES
-                                                                          : NEEDS_LOG));
+        return check_unknown(ctx, "%s",
+                             need_hint(facts->has_training_log ? NEEDS_TRAIN_SERIES : NEEDS_LOG));
     const struct event *frozen = find_frozen_count(facts);
     const struct event *warning = find_warning(facts, error);
     evidence_event(ctx, error);

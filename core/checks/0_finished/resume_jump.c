@@ -1,5 +1,5 @@
-/* resume-jump (CHECKS.md C0.20): did resuming continue the same run? Looks at the boundaries where a
- * run was taken up again; stairs at epoch ends are no boundaries and no concern of this check. */
+/* resume-jump (CHECKS.md C0.20): did resuming continue the same run? Looks at the boundaries where
+ * a run was taken up again; stairs at epoch ends are no boundaries and no concern of this check. */
 #include <math.h>
 #include <string.h>
 
@@ -11,23 +11,23 @@ enum { ROWS_BESIDE = 5, MAX_BOUNDARIES = 64 };
 
 struct curves {
     const struct curve *loss, *rate, *epoch;
-    double peak;                    /* of the rate */
+    double peak; /* of the rate */
 };
 
 struct boundary {
-    size_t row;                     /* first loss row after it */
-    const struct event *event;      /* or NULL */
+    size_t row;                /* first loss row after it */
+    const struct event *event; /* or NULL */
     const char *sign;
 };
 
 struct boundaries {
     struct boundary at[MAX_BOUNDARIES];
     size_t n;
-    const struct event *unplaced;   /* a restart whose row is not known */
+    const struct event *unplaced; /* a restart whose row is not known */
 };
 
 struct jump {
-    size_t before[ROWS_BESIDE];     /* rows before, nearest first */
+    size_t before[ROWS_BESIDE]; /* rows before, nearest first */
     size_t n_before;
     double median, loss_ratio;
     bool loss_rose, loss_fell;
@@ -118,8 +118,8 @@ static int64_t checkpoint_before(const struct run_facts *facts, int64_t step)
     int64_t best = NONE;
 
     for (size_t i = 0; i < facts->n_artefacts; i++)
-        if (strcmp(facts->artefacts[i].kind, "checkpoint") == 0 && facts->artefacts[i].step <= step
-            && facts->artefacts[i].step > best)
+        if (strcmp(facts->artefacts[i].kind, "checkpoint") == 0 &&
+            facts->artefacts[i].step <= step && facts->artefacts[i].step > best)
             best = facts->artefacts[i].step;
     return best == NONE ? step : best;
 }
@@ -135,7 +135,8 @@ static void find_in_events(const struct run_facts *facts, const struct curves *c
             add(list, row_after_step(c->loss, step), event, "a resume line");
     while ((event = facts_event(facts, "training-restart", event))) {
         size_t row = row_after_line(c->loss, event);
-        if (row == c->loss->n && number_parse_int(str_of(event_capture(event, 1)), &step) && step > 0)
+        if (row == c->loss->n && number_parse_int(str_of(event_capture(event, 1)), &step) &&
+            step > 0)
             row = row_after_step(c->loss, checkpoint_before(facts, step));
         if (row < c->loss->n)
             add(list, row, event, "training starts again");
@@ -171,10 +172,10 @@ static bool restarts_by_design(const struct run_facts *facts)
 {
     const char *scheduler = facts_text(facts, "lr_scheduler_type");
 
-    return scheduler && (str_has_ignoring_case(str_of(scheduler), "restart")
-                         || str_has_ignoring_case(str_of(scheduler), "wsd")
-                         || str_has_ignoring_case(str_of(scheduler), "warmup_stable")
-                         || str_has_ignoring_case(str_of(scheduler), "cyclic"));
+    return scheduler && (str_has_ignoring_case(str_of(scheduler), "restart") ||
+                         str_has_ignoring_case(str_of(scheduler), "wsd") ||
+                         str_has_ignoring_case(str_of(scheduler), "warmup_stable") ||
+                         str_has_ignoring_case(str_of(scheduler), "cyclic"));
 }
 
 /* The rate after the boundary against the line through the two rows before it. How much that line
@@ -184,8 +185,8 @@ static void judge_rate(const struct curves *c, size_t row, struct jump *jump)
     double r0, r1, r2;
     size_t b0 = jump->before[0], b1 = jump->before[1];
 
-    if (jump->n_before < 2 || !value_at(c->rate, c->loss, row, &jump->found)
-        || !value_at(c->rate, c->loss, b0, &r0) || !value_at(c->rate, c->loss, b1, &r1))
+    if (jump->n_before < 2 || !value_at(c->rate, c->loss, row, &jump->found) ||
+        !value_at(c->rate, c->loss, b0, &r0) || !value_at(c->rate, c->loss, b1, &r1))
         return;
     double gap = (double)(c->loss->step[b0] - c->loss->step[b1]);
     double ahead = (double)(c->loss->step[row] - c->loss->step[b0]);
@@ -234,13 +235,13 @@ static bool epoch_is_inconsistent(const struct curves *c, size_t row, const stru
 {
     double e, e0, e1;
 
-    if (jump->n_before < 2 || !value_at(c->epoch, c->loss, row, &e)
-        || !value_at(c->epoch, c->loss, jump->before[0], &e0)
-        || !value_at(c->epoch, c->loss, jump->before[1], &e1))
+    if (jump->n_before < 2 || !value_at(c->epoch, c->loss, row, &e) ||
+        !value_at(c->epoch, c->loss, jump->before[0], &e0) ||
+        !value_at(c->epoch, c->loss, jump->before[1], &e1))
         return false;
     double gap = (double)(c->loss->step[jump->before[0]] - c->loss->step[jump->before[1]]);
-    double expected = e0 + (e0 - e1) * (double)(c->loss->step[row] - c->loss->step[jump->before[0]])
-                               / gap;
+    double expected =
+        e0 + (e0 - e1) * (double)(c->loss->step[row] - c->loss->step[jump->before[0]]) / gap;
     return gap > 0.0 && e0 > e1 && fabs(e - expected) > 0.5 * (e0 - e1) + 0.05 * expected;
 }
 
@@ -256,16 +257,16 @@ static void show(struct check_ctx *ctx, const struct curves *c, const struct bou
                    loss->value[b->row]);
     evidence_range(ctx, loss, first, last, "%zu rows before: median loss %.4g", jump->n_before,
                    jump->median);
-    evidence_range(ctx, loss, b->row, end, "the rows after: loss %.4g … %.4g",
-                   loss->value[b->row], loss->value[end]);
+    evidence_range(ctx, loss, b->row, end, "the rows after: loss %.4g … %.4g", loss->value[b->row],
+                   loss->value[end]);
     if (jump->knows_rate)
         evidence_number(ctx, jump->found, jump->expected,
                         "rate %.4g, expected %.4g by the rows before", jump->found, jump->expected);
     if (b->event)
         evidence_event(ctx, b->event);
     while ((event = facts_event(ctx->facts, "resume-jump", event)))
-        if (event->pattern && (strcmp(event->pattern, "resume-keys") == 0
-                               || strcmp(event->pattern, "resume-arguments-differ") == 0))
+        if (event->pattern && (strcmp(event->pattern, "resume-keys") == 0 ||
+                               strcmp(event->pattern, "resume-arguments-differ") == 0))
             evidence_event(ctx, event);
     check_begins(ctx, loss->step[b->row]);
     check_fix(ctx, "resume_from_checkpoint instead of loading the weights into a new trainer");
@@ -279,23 +280,30 @@ static void say(struct check_ctx *ctx, const struct curves *c, const struct boun
     long long step = (long long)c->loss->step[b->row];
 
     if (jump->loss_rose && jump->rate_broke)
-        check_fail(ctx, b->event || strcmp(b->sign, "the rate starts again") != 0
-                            ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "both",
-                   "at the boundary before step %lld the loss rises to %.3g times its level and the "
-                   "rate is %.3g instead of %.3g", step, jump->loss_ratio, jump->found,
-                   jump->expected);
+        check_fail(
+            ctx,
+            b->event || strcmp(b->sign, "the rate starts again") != 0 ? CONFIDENCE_STRONG
+                                                                      : CONFIDENCE_LIKELY,
+            "both",
+            "at the boundary before step %lld the loss rises to %.3g times its level and the "
+            "rate is %.3g instead of %.3g",
+            step, jump->loss_ratio, jump->found, jump->expected);
     else if (jump->rate_broke)
-        check_warn(ctx, CONFIDENCE_LIKELY, "rate",
-                   "at the boundary before step %lld the rate is %.3g instead of %.3g: the schedule "
-                   "was not resumed", step, jump->found, jump->expected);
+        check_warn(
+            ctx, CONFIDENCE_LIKELY, "rate",
+            "at the boundary before step %lld the rate is %.3g instead of %.3g: the schedule "
+            "was not resumed",
+            step, jump->found, jump->expected);
     else if (jump->loss_rose)
         check_warn(ctx, CONFIDENCE_LIKELY, "loss",
                    "at the boundary before step %lld the loss rises to %.3g times its level", step,
                    jump->loss_ratio);
     else
-        check_warn(ctx, CONFIDENCE_LIKELY, "epoch",
-                   "at the boundary before step %lld the loss falls to %.3g times its level and the "
-                   "epoch does not go on: rows are seen again", step, jump->loss_ratio);
+        check_warn(
+            ctx, CONFIDENCE_LIKELY, "epoch",
+            "at the boundary before step %lld the loss falls to %.3g times its level and the "
+            "epoch does not go on: rows are seen again",
+            step, jump->loss_ratio);
 }
 
 static void judge_boundary(struct check_ctx *ctx, const struct curves *c, const struct boundary *b)
@@ -305,15 +313,16 @@ static void judge_boundary(struct check_ctx *ctx, const struct curves *c, const 
     judge(ctx->facts, c, b->row, &jump);
     if (jump.n_before == 0)
         return;
-    if (!jump.loss_rose && !jump.rate_broke
-        && !(jump.loss_fell && epoch_is_inconsistent(c, b->row, &jump)))
+    if (!jump.loss_rose && !jump.rate_broke &&
+        !(jump.loss_fell && epoch_is_inconsistent(c, b->row, &jump)))
         return;
     show(ctx, c, b, &jump);
     say(ctx, c, b, &jump);
 }
 
 /* A restart that no row is tied to, or none that was logged at all: a schedule that falls and then
- * begins again near its peak is a new trainer; without a logged restart the loss has to jump too. */
+ * begins again near its peak is a new trainer; without a logged restart the loss has to jump too.
+ */
 static void judge_hidden_restart(struct check_ctx *ctx, const struct curves *c,
                                  const struct event *unplaced)
 {
@@ -322,9 +331,9 @@ static void judge_hidden_restart(struct check_ctx *ctx, const struct curves *c,
         struct jump jump;
         double before;
         judge(ctx->facts, c, i, &jump);
-        if (!jump.rate_broke || !value_at(c->rate, c->loss, jump.before[0], &before)
-            || jump.expected > before || jump.found < 1.1 * before
-            || jump.found < 0.8 * c->peak || (!unplaced && !jump.loss_rose))
+        if (!jump.rate_broke || !value_at(c->rate, c->loss, jump.before[0], &before) ||
+            jump.expected > before || jump.found < 1.1 * before || jump.found < 0.8 * c->peak ||
+            (!unplaced && !jump.loss_rose))
             continue;
         show(ctx, c, &b, &jump);
         say(ctx, c, &b, &jump);

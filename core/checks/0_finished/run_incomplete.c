@@ -54,9 +54,9 @@ static void show_crash(struct check_ctx *ctx, const struct event *crash)
     int64_t first = NONE;
 
     evidence_event(ctx, crash);
-    if (strcmp(crash->kind, "exception") != 0
-        || !number_parse_int(str_of(event_capture(crash, 5)), &first) || first < 1
-        || first >= crash->line)
+    if (strcmp(crash->kind, "exception") != 0 ||
+        !number_parse_int(str_of(event_capture(crash, 5)), &first) || first < 1 ||
+        first >= crash->line)
         return;
     struct evidence *evidence = evidence_add(ctx, "log", "the traceback begins here");
     evidence->source_id = crash->source_id;
@@ -75,11 +75,10 @@ static void show_last_lines(struct check_ctx *ctx)
 
 static bool is_cut(const struct note *note)
 {
-    return note->message
-           && (str_has_ignoring_case(str_of(note->message), "cut")
-               || str_has_ignoring_case(str_of(note->message), "ends inside")
-               || str_has_ignoring_case(str_of(note->message), "unfinished")
-               || str_has_ignoring_case(str_of(note->message), "end of file"));
+    return note->message && (str_has_ignoring_case(str_of(note->message), "cut") ||
+                             str_has_ignoring_case(str_of(note->message), "ends inside") ||
+                             str_has_ignoring_case(str_of(note->message), "unfinished") ||
+                             str_has_ignoring_case(str_of(note->message), "end of file"));
 }
 
 /* A row cut in the middle shows that the writer was stopped, whatever the reason. */
@@ -125,8 +124,10 @@ static int crashed(struct check_ctx *ctx)
     const struct event *crash = outcome_crash(ctx->facts);
 
     if (!crash)
-        return check_fail(ctx, CONFIDENCE_STRONG, "launcher", "the run ended before its planned "
-                          "end (%s)", progress(ctx));
+        return check_fail(ctx, CONFIDENCE_STRONG, "launcher",
+                          "the run ended before its planned "
+                          "end (%s)",
+                          progress(ctx));
     show_crash(ctx, crash);
     show_progress(ctx);
     show_cut_rows(ctx);
@@ -135,9 +136,11 @@ static int crashed(struct check_ctx *ctx)
     if (strcmp(crash->kind, "exception") == 0) {
         const char *type = event_capture(crash, 1), *message = event_capture(crash, 2);
         fix_exception(ctx, type, message);
-        return check_fail(ctx, CONFIDENCE_CERTAIN, "exception", "%s%s%.200s ends the log at %s:%lld "
-                          "(%s)", type, message[0] ? ": " : "", message, file,
-                          (long long)crash->line, progress(ctx));
+        return check_fail(ctx, CONFIDENCE_CERTAIN, "exception",
+                          "%s%s%.200s ends the log at %s:%lld "
+                          "(%s)",
+                          type, message[0] ? ": " : "", message, file, (long long)crash->line,
+                          progress(ctx));
     }
     check_fix(ctx, "find what ended the process: host memory, a time limit, a pre-emption");
     return check_fail(ctx, CONFIDENCE_STRONG, "launcher",
@@ -185,8 +188,9 @@ static int finished(struct check_ctx *ctx)
     fix_exception(ctx, event_capture(after, 1), event_capture(after, 2));
     return check_warn(ctx, CONFIDENCE_STRONG, "after-training",
                       "training reached its end, but %s ends the log at %s:%lld: saving, "
-                      "evaluation or merging did not", event_capture(after, 1),
-                      facts_file_name(ctx->facts, after->source_id), (long long)after->line);
+                      "evaluation or merging did not",
+                      event_capture(after, 1), facts_file_name(ctx->facts, after->source_id),
+                      (long long)after->line);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

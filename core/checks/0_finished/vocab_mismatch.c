@@ -23,9 +23,9 @@ static bool is_load_mismatch(const struct event *event)
 {
     const char *name = event_capture(event, 1);
 
-    return is_pattern(event, "size-mismatch") && strcmp(event_capture(event, 2), "[0]") != 0
-           && (strstr(name, "embed_tokens") || strstr(name, "lm_head") || strstr(name, "wte")
-               || strstr(name, "word_embeddings"));
+    return is_pattern(event, "size-mismatch") && strcmp(event_capture(event, 2), "[0]") != 0 &&
+           (strstr(name, "embed_tokens") || strstr(name, "lm_head") || strstr(name, "wte") ||
+            strstr(name, "word_embeddings"));
 }
 
 static const struct event *find(const struct run_facts *facts,
@@ -43,8 +43,8 @@ static const struct event *find(const struct run_facts *facts,
 
 static bool is_embedding(const char *name)
 {
-    return strstr(name, "embed_tokens.weight") || strstr(name, "wte.weight")
-           || strstr(name, "word_embeddings.weight");
+    return strstr(name, "embed_tokens.weight") || strstr(name, "wte.weight") ||
+           strstr(name, "word_embeddings.weight");
 }
 
 /* "[32000,4096]" */
@@ -58,9 +58,9 @@ static double first_dimension(const char *shape)
 }
 
 struct rows {
-    double n;                           /* NaN: not known */
-    const struct setting *setting;      /* what said so */
-    const char *name;                   /* or a tensor */
+    double n;                      /* NaN: not known */
+    const struct setting *setting; /* what said so */
+    const char *name;              /* or a tensor */
     int64_t source_id;
 };
 
@@ -93,8 +93,8 @@ static void read_rows(const struct run_facts *facts, struct rows *rows)
     }
     while ((event = facts_event(facts, NULL, event))) {
         double resized;
-        if (is_pattern(event, "llf-resized-embeddings")
-            && number_parse(str_of(event_capture(event, 2)), &resized))
+        if (is_pattern(event, "llf-resized-embeddings") &&
+            number_parse(str_of(event_capture(event, 2)), &resized))
             raise_rows(rows, resized, "resized token embeddings", event->source_id);
     }
 }
@@ -102,7 +102,7 @@ static void read_rows(const struct run_facts *facts, struct rows *rows)
 /* ---- The largest id ---- */
 
 struct largest {
-    double id;                          /* NaN: not known */
+    double id; /* NaN: not known */
     const struct setting *setting;
 };
 
@@ -116,8 +116,8 @@ static double id_of(const struct setting *setting)
         return NAN;
     if (strcmp(setting->raw_name, "max_token_id") == 0)
         return setting_number(setting, &id) ? id : NAN;
-    if (strncmp(setting->raw_name, ADDED, sizeof ADDED - 1) == 0
-        && number_prefix(str_of(setting->raw_name + sizeof ADDED - 1), &id) > 0)
+    if (strncmp(setting->raw_name, ADDED, sizeof ADDED - 1) == 0 &&
+        number_prefix(str_of(setting->raw_name + sizeof ADDED - 1), &id) > 0)
         return id;
     return NAN;
 }
@@ -152,8 +152,8 @@ static const struct event *ambiguous(const struct run_facts *facts)
     const struct event *event = NULL;
 
     while ((event = facts_event(facts, "vocab-mismatch", event)))
-        if (is_pattern(event, "cublas-alloc") || is_pattern(event, "cublas-init")
-            || is_pattern(event, "device-side-assert"))
+        if (is_pattern(event, "cublas-alloc") || is_pattern(event, "cublas-init") ||
+            is_pattern(event, "device-side-assert"))
             return event;
     return NULL;
 }
@@ -211,7 +211,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         check_fix(ctx, "model.resize_token_embeddings(len(tokenizer)) before the token is used");
         return check_warn(ctx, CONFIDENCE_LIKELY, "unused",
                           "token id %.0f has no embedding row (%.0f rows); the run trained without "
-                          "an error, so the token did not occur", largest.id, rows.n);
+                          "an error, so the token did not occur",
+                          largest.id, rows.n);
     }
     if (are_known)
         return check_pass(ctx, CONFIDENCE_CERTAIN, "largest token id %.0f, %.0f embedding rows",
