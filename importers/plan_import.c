@@ -152,8 +152,6 @@ static int settle(struct importing *importing, const struct source *before, stru
     struct source after;
     int rc = OK;
 
-    bool claims_growth = import->state == SOURCE_GROWING;
-
     if (describe(file, &after, NULL) != OK || after.inode != before->inode)
         return sink_note(importing->sink, NOTE_WARN, NONE, NONE, err,
                          "the file was removed or replaced while it was read");
@@ -167,6 +165,8 @@ static int settle(struct importing *importing, const struct source *before, stru
             import->state = SOURCE_GROWING;
         rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err,
                        "another process has the file open for writing");
+    } else if (import->state == SOURCE_GROWING) {
+        import->state = SOURCE_DAMAGED;     /* half a row, and nobody there to finish it */
     }
     return rc;
 }

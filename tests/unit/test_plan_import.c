@@ -1,5 +1,5 @@
 /* A small run folder from files to facts: plan, import, what is known, and imports again. */
-#include <math.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -222,6 +224,57 @@ static void a_damaged_file_does_not_stop_the_others(void **state)
     assert_int_equal(f->facts->run.outcome, OUTCOME_CRASHED);
 }
 
+static void half_a_last_row_does_not_make_a_run_a_running_one(void **state)
+{
+    struct fixture *f = *state;
+    const struct source *table = NULL;
+
+    tempdir_write_text(f->folder, "metrics.jsonl",
+                       "{\"step\": 1, \"loss\": 1.5}\n{\"step\": 2, \"loss\": 1.25}\n"
+                       "{\"step\": 3, \"loss\": 1.125}\n{\"step\": 4, \"lo");
+    tempdir_write_text(f->folder, "train_config.json",
+                       "{\"learning_rate\": 0.001, \"max_steps\": 40}");
+    import(f, false);
+    for (size_t i = 0; i < f->facts->n_sources; i++)
+        if (strcmp(f->facts->sources[i].importer, "metrics_table") == 0)
+            table = &f->facts->sources[i];
+    assert_non_null(table);
+    assert_int_equal(table->state, SOURCE_DAMAGED);
+    assert_int_equal(f->facts->run.outcome, OUTCOME_STOPPED);
+    assert_int_equal(f->facts->last_step, 3);
+    assert_int_equal(f->facts->max_steps, 40);
+}
+
+static void a_log_that_another_process_writes_is_of_a_running_one(void **state)
+{
+    struct fixture *f = *state;
+    int told[2], done[2];
+    char byte = 0;
+
+    write_run(f);
+    tempdir_write_text(f->folder, "console.log",
+                       "***** Running training *****\n  Total optimization steps = 40\n"
+                       "{'loss': 1.4629, 'learning_rate': 0.002, 'epoch': 0.5}\n");
+    const char *path = tempdir_path(f->folder, "console.log");
+    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe(done), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(path, O_WRONLY | O_APPEND);
+        _exit(fd < 0 || write(told[1], "x", 1) != 1 || read(done[0], &byte, 1) < 0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    import(f, false);
+    assert_int_equal(write(done[1], "x", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    for (int i = 0; i < 2; i++) {
+        close(told[i]);
+        close(done[i]);
+    }
+    assert_int_equal(f->facts->run.outcome, OUTCOME_RUNNING);
+}
+
 static void a_cancelled_import_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -246,6 +299,8 @@ int main(void)
         CASE(what_is_current_is_not_read_again),
         CASE(a_file_that_is_gone_leaves_the_run),
         CASE(a_damaged_file_does_not_stop_the_others),
+        CASE(half_a_last_row_does_not_make_a_run_a_running_one),
+        CASE(a_log_that_another_process_writes_is_of_a_running_one),
         CASE(a_cancelled_import_says_so),
     };
 
