@@ -7,6 +7,7 @@
 #include "core/checks/check.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
+#include "importers/run/json_setting.h"
 
 static const char *const names[] = {"all_results.json", "train_results.json", "eval_results.json",
                                     "predict_results.json", "test_results.json"};
@@ -33,7 +34,6 @@ static struct str stem_of(const char *path)
 static int run(struct import *import, struct error *err)
 {
     const struct json *top;
-    char prefix[128];
     import->n_rows_are = "values";
     import->state = SOURCE_WHOLE;
     int rc = import_json(import, &top, err);
@@ -46,9 +46,14 @@ static int run(struct import *import, struct error *err)
                          "results are expected to be one object");
     }
     struct str stem = stem_of(import->path);
-    snprintf(prefix, sizeof prefix, "results.%.*s", (int)stem.n, stem.p);
     import->n_rows = (int64_t)top->n;
-    return import_settings_tree(import, SIDE_EVAL, prefix, top, err);
+    for (const struct json *value = top->child; value != NULL && rc == OK; value = value->next) {
+        char name[300];
+        snprintf(name, sizeof name, "results.%.*s.%.*s", (int)stem.n, stem.p, (int)value->key.n,
+                 value->key.p);
+        rc = json_setting(import, SIDE_EVAL, name, value, err);
+    }
+    return rc;
 }
 
 const struct importer importer_hf_results = {

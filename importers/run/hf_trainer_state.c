@@ -8,6 +8,7 @@
 #include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
+#include "importers/run/json_setting.h"
 #include "importers/run/metric_rows.h"
 
 struct reader {
@@ -30,54 +31,6 @@ static int probe(const struct peek *peek)
 }
 
 /* ---- Fields ---- */
-
-static enum value_type type_of(const struct json *value)
-{
-    switch (value->type) {
-    case JSON_NULL:
-        return VALUE_NULL;
-    case JSON_FALSE:
-    case JSON_TRUE:
-        return VALUE_BOOL;
-    case JSON_NUMBER:
-        return value->is_integer ? VALUE_INT : VALUE_FLOAT;
-    case JSON_STRING:
-        return VALUE_TEXT;
-    case JSON_ARRAY:
-        return VALUE_LIST;
-    case JSON_OBJECT:
-        break;
-    }
-    return VALUE_OBJECT;
-}
-
-static int add_state(struct reader *reader, const char *name, const struct json *value,
-                     struct error *err)
-{
-    struct buf text;
-    if (value->type == JSON_NULL) {
-        return OK;              /* not stated */
-    }
-    buf_init(&text, JSON_MAX_BYTES);
-    if (value->type == JSON_STRING || value->type == JSON_NUMBER) {
-        buf_str(&text, value->text);
-    } else {
-        json_write(&text, value);
-    }
-    int rc = text.failed ? error_set(err, E_NOMEM, "no memory for a field of trainer_state.json")
-                         : OK;
-    if (rc == OK) {
-        struct setting setting = {.side = SIDE_TRAIN,
-                                  .raw_name = name,
-                                  .name = name,
-                                  .value = text.p != NULL ? text.p : "",
-                                  .type = type_of(value),
-                                  .line = value->line};
-        rc = sink_setting(reader->import->sink, &setting, err);
-    }
-    buf_free(&text);
-    return rc;
-}
 
 /* Fields that say what the run was told, under the name that training arguments give them. */
 static int add_plain(struct reader *reader, const char *key, const struct json *value,
@@ -106,7 +59,10 @@ static int add_callback(struct reader *reader, const char *name, const struct js
             char path[300];
             snprintf(path, sizeof path, "state.%s%s%.*s", is_control ? "" : name,
                      is_control ? "" : ".", (int)field->key.n, field->key.p);
-            int rc = json_is(part, JSON_OBJECT) ? add_state(reader, path, field, err) : OK;
+            if (!json_is(part, JSON_OBJECT)) {
+                break;
+            }
+            int rc = json_setting(reader->import, SIDE_TRAIN, path, field, err);
             if (rc != OK) {
                 return rc;
             }
@@ -144,7 +100,7 @@ static int on_member(void *ctx, const struct json *value, struct error *err)
     if (strcmp(key, "stateful_callbacks") == 0 && json_is(value, JSON_OBJECT)) {
         return add_callbacks(reader, value, err);
     }
-    int rc = add_state(reader, name, value, err);
+    int rc = json_setting(reader->import, SIDE_TRAIN, name, value, err);
     return rc == OK ? add_plain(reader, key, value, err) : rc;
 }
 
