@@ -192,6 +192,16 @@ static const char *version_of(const struct run_facts *facts, const char *importe
     return NULL;
 }
 
+bool facts_has_whole_arguments(const struct run_facts *facts)
+{
+    for (size_t i = 0; i < facts->n_sources; i++)
+        if (strcmp(facts->sources[i].importer, "hf_training_args") == 0 &&
+            str_ends(str_of(facts->sources[i].path), ".bin") &&
+            facts->sources[i].state == SOURCE_WHOLE)
+            return true;
+    return false;
+}
+
 const char *facts_package(const struct run_facts *facts, const char *name)
 {
     char key[64];

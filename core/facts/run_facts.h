@@ -108,6 +108,9 @@ const char *facts_text(const struct run_facts *facts, const char *name);   /* NU
 /* Splits the value of a list setting (or a text "a,b") into texts. */
 size_t setting_list(const struct setting *setting, const struct run_facts *facts,
                     const char *const **items);
+/* The trainer's whole argument object was recorded (training_args.bin): a key that is not in it does
+ * not exist in this trainer. */
+bool facts_has_whole_arguments(const struct run_facts *facts);
 /* Version of an installed package as recorded (pip freeze, config.json's transformers_version,
  * log), or NULL. */
 const char *facts_package(const struct run_facts *facts, const char *name);

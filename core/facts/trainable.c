@@ -100,6 +100,24 @@ void lora_b_count(const struct run_facts *facts, const struct artefact *adapter,
     }
 }
 
+/* Number after "layers." or "h." or "block." in a tensor's path, -1: none. */
+static int64_t layer_of(const char *name)
+{
+    static const char *const marks[] = {"layers.", "h.", "layer.", "block.", "blocks."};
+
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const char *at = strstr(name, marks[i]);
+        int64_t layer;
+
+        if (!at || (at != name && at[-1] != '.'))
+            continue;
+        at += strlen(marks[i]);
+        if (number_parse_int(str_from(at, strspn(at, "0123456789")), &layer) && layer >= 0)
+            return layer;
+    }
+    return -1;
+}
+
 /* ---- Module names ---- */
 
 /* Last parts of the linears by model_type, for when nothing lists the modules. */
@@ -173,8 +191,14 @@ static bool from_artefact(const struct run_facts *facts, const char *kind, struc
         names = n ? arena_array(arena, n, sizeof *names) : NULL;
         if (!names)
             continue;
-        for (size_t k = 0; k < n; k++)
+
+        bool has_layers = false;
+        for (size_t k = 0; k < n; k++) {
             names[k] = module_of_tensor(arena, tensors[k].name);
+            has_layers |= layer_of(tensors[k].name) >= 0;
+        }
+        if (!has_layers)        /* an excerpt: what it does not list may well be there */
+            continue;
         out->names = names;
         out->n = n;
         out->source_id = artefact->source_id;
@@ -192,18 +216,25 @@ bool module_names_read(const struct run_facts *facts, struct arena *arena,
            from_table(facts, arena, out);
 }
 
+static bool is_end_of(const char *name, const char *target)
+{
+    size_t whole = strlen(name), length = strlen(target);
+
+    return whole >= length && strcmp(name + whole - length, target) == 0 &&
+           (whole == length || name[whole - length - 1] == '.');
+}
+
 size_t module_matches(const struct module_names *modules, const char *target)
 {
-    size_t n = 0, length = strlen(target);
+    const char *dot = strrchr(target, '.');
+    size_t n = 0, n_last = 0;
 
     for (size_t i = 0; i < modules->n; i++) {
-        const char *name = modules->names[i];
-        size_t whole = strlen(name);
-
-        n += whole >= length && strcmp(name + whole - length, target) == 0 &&
-             (whole == length || name[whole - length - 1] == '.');
+        n += is_end_of(modules->names[i], target);
+        n_last += dot && is_end_of(modules->names[i], dot + 1);
     }
-    return n;
+    /* a whole path may be spelt from another root (wrappers, vision towers): its last part counts */
+    return n ? n : n_last;
 }
 
 /* Levenshtein over at most 63 bytes each. */
@@ -341,24 +372,6 @@ double lora_expected(const struct run_facts *facts, const struct targets *target
         sum += linear_parameters(targets->form == TARGETS_ALL ? all[i] : targets->names[i], rank,
                                  sizes, is_dora);
     return layers * sum;
-}
-
-/* Number after "layers." or "h." or "block." in a tensor's path, -1: none. */
-static int64_t layer_of(const char *name)
-{
-    static const char *const marks[] = {".layers.", ".h.", ".layer.", ".block.", ".blocks."};
-
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        const char *at = strstr(name, marks[i]);
-        int64_t layer;
-
-        if (!at)
-            continue;
-        at += strlen(marks[i]);
-        if (number_parse_int(str_from(at, strspn(at, "0123456789")), &layer) && layer >= 0)
-            return layer;
-    }
-    return -1;
 }
 
 double layer_coverage(const struct run_facts *facts, const struct artefact *adapter,

@@ -6,6 +6,7 @@
 #include "core/base/number.h"
 #include "core/checks/registry.h"
 #include "core/facts/label_rows.h"
+#include "core/facts/loss_zero.h"
 
 #define MOST_ROWS 0.9           /* of the rows seen: Unsloth's own bound on its first 100 */
 
@@ -145,6 +146,16 @@ static double rows_seen(const struct run_facts *facts)
     return (double)facts->last_step * micro * accumulation;
 }
 
+/* How many rows there were is not known, but every logged loss is 0.0 from the first row on. */
+static bool loss_is_zero_throughout(struct check_ctx *ctx)
+{
+    struct loss_zero zero;
+
+    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    return zero.loss && zero.n_rows > 0 && zero.n_zero == zero.n_rows &&
+           (zero.reading == LOSS_ZERO_NOTHING_SUPERVISED || zero.reading == LOSS_ZERO_UNDECIDED);
+}
+
 /* Returns true when warnings were there; the verdict may still be open. */
 static bool read_warnings(struct check_ctx *ctx)
 {
@@ -165,6 +176,11 @@ static bool read_warnings(struct check_ctx *ctx)
     if (!first)
         return false;
     evidence_event(ctx, first);
+    if (isnan(seen) && loss_is_zero_throughout(ctx)) {
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "warnings",
+                         "%.0f rows were ignored in the loss, and no logged row has a loss of its own", n);
+        return true;
+    }
     if (isnan(seen)) {
         (void)check_unknown(ctx, "the rest of the log, or training_args.bin: %.0f rows were ignored, of "
                                  "how many is not known", n);

@@ -46,9 +46,23 @@ static bool read_log(struct check_ctx *ctx)
     return found;
 }
 
+/* The saved adapter holds a tensor of the target: it matched, whatever a list says. */
+static bool adapter_has(const struct run_facts *facts, const struct artefact *adapter,
+                        const char *target, struct arena *arena)
+{
+    const char *part = arena_printf(arena, "%s.lora_", target);
+    size_t n;
+    const struct tensor *tensors = adapter ? facts_tensors(facts, adapter, &n) : NULL;
+
+    for (size_t i = 0; tensors && i < n; i++)
+        if (strstr(tensors[i].name, part))
+            return true;
+    return false;
+}
+
 /* Each name of the list against the names of the base. Returns the names without a match. */
 static size_t compare_names(struct check_ctx *ctx, const struct targets *targets,
-                            const struct module_names *modules)
+                            const struct module_names *modules, const struct artefact *adapter)
 {
     struct buf missing;
     size_t n_missing = 0;
@@ -58,7 +72,7 @@ static size_t compare_names(struct check_ctx *ctx, const struct targets *targets
         size_t n = module_matches(modules, targets->names[i]);
         struct evidence *e;
 
-        if (n)
+        if (n || adapter_has(ctx->facts, adapter, targets->names[i], ctx->arena))
             continue;
 
         const char *nearest = module_nearest(modules, targets->names[i], ctx->arena);
@@ -90,12 +104,7 @@ static size_t compare_adapter(struct check_ctx *ctx, const struct targets *targe
     for (size_t k = 0; k < n_tensors; k++)
         has_lora |= strstr(tensors[k].name, "lora_") != NULL;
     for (size_t i = 0; has_lora && i < targets->n; i++) {
-        const char *part = arena_printf(ctx->arena, ".%s.lora_", targets->names[i]);
-        bool found = false;
-
-        for (size_t k = 0; k < n_tensors && !found; k++)
-            found = strstr(tensors[k].name, part) != NULL;
-        if (found)
+        if (adapter_has(ctx->facts, adapter, targets->names[i], ctx->arena))
             continue;
         evidence_add(ctx, "artefact", "the adapter holds no tensor of %s", targets->names[i])
             ->source_id = adapter->source_id;
@@ -158,7 +167,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     targets_read(ctx->facts, ctx->arena, &targets);
     has_modules = module_names_read(ctx->facts, ctx->arena, &modules);
     if (targets.form == TARGETS_LIST && has_modules) {
-        (void)compare_names(ctx, &targets, &modules);
+        (void)compare_names(ctx, &targets, &modules, adapter);
         is_decided = true;
     } else if (targets.form == TARGETS_LIST && adapter) {
         (void)compare_adapter(ctx, &targets, adapter);

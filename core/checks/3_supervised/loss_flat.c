@@ -31,7 +31,7 @@ static void add_fixes(struct check_ctx *ctx)
 }
 
 struct rows {
-    double *y;                  /* finite values of the longest segment, in order */
+    double *y;                  /* finite positive values of the longest segment, in order */
     size_t *index;              /* their places in the curve */
     size_t n;
 };
@@ -54,7 +54,7 @@ static bool finite_rows(const struct curve *loss, struct arena *arena, struct ro
     if (!out->y || !out->index)
         return false;
     for (size_t i = 0; i < loss->n; i++)
-        if (loss->segment[i] == best && isfinite(loss->value[i])) {
+        if (loss->segment[i] == best && isfinite(loss->value[i]) && loss->value[i] > 0.0) {
             out->y[out->n] = loss->value[i];
             out->index[out->n++] = i;
         }
@@ -233,11 +233,14 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "%zu more logged rows", F3_ROWS - rows.n);
     if (zero.n_zero == loss->n)
         return check_unknown(ctx, "nothing here: every row is 0.0, see loss-zero-all-masked");
+    if (zero.n_substitution)
+        return check_unknown(ctx, "a run without non-finite rows: %zu rows stand for a NaN, see "
+                                  "nan-hidden-in-log", zero.n_substitution);
     if (ctx->facts->run.kind == KIND_DPO || ctx->facts->run.kind == KIND_REWARD_MODEL)
         return preference(ctx, loss, &rows);
     if (equal_to_six_digits(&rows))
         return say(ctx, loss, &rows, "nothing that trains can repeat a loss to six digits");
-    if (rows.n >= F3_ROWS && rows.y[0] > 0.0)
+    if (rows.n >= F3_ROWS)
         curve_flat(rows.y, rows.n, &flat);
     near_ln_vocabulary(ctx, loss, &rows, flat.answer == FLAT_LEARNING);
     if (!at_chance(ctx, loss, &rows)) {

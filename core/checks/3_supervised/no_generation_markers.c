@@ -29,8 +29,12 @@ static bool applies(const struct run_facts *facts, const char **reason)
     const struct setting *setting;
 
     *reason = "assistant-only loss is off";
-    return wants_markers(facts, &setting) != 0 ||
-           facts_event(facts, "no-generation-markers", NULL) != NULL;
+    if (facts_event(facts, "no-generation-markers", NULL))
+        return true;
+
+    int wants = wants_markers(facts, &setting);
+
+    return wants == 1 || (wants < 0 && !facts_has_whole_arguments(facts));
 }
 
 static bool something_was_supervised(const struct run_facts *facts)

@@ -26,7 +26,9 @@ static bool applies(const struct run_facts *facts, const char **reason)
         return false;
     }
     *reason = "packing is off";
-    return facts_bool(facts, "packing") != 0 || facts_bool(facts, "neat_packing") == 1;
+    if (facts_bool(facts, "packing") == 1 || facts_bool(facts, "neat_packing") == 1)
+        return true;
+    return facts_bool(facts, "packing") < 0 && !facts_has_whole_arguments(facts);
 }
 
 static void add_fixes(struct check_ctx *ctx)
