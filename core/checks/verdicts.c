@@ -228,17 +228,37 @@ int verdicts_load(struct store *store, int64_t run_id, struct arena *arena, stru
     return arena_failed(arena) ? error_set(err, E_NOMEM, "verdicts: out of memory") : OK;
 }
 
+static ptrdiff_t row_of(const struct verdicts *verdicts, const char *id)
+{
+    for (size_t i = 0; i < verdicts->n_rows; i++)
+        if (strcmp(verdicts->rows[i].check->id, id) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* Does the chain of causes of row k pass through row i? The table has no cycles; the count is a
+ * belt against one. */
+static bool leads_to(const struct verdicts *verdicts, size_t k, size_t i)
+{
+    ptrdiff_t at = (ptrdiff_t)k;
+
+    for (size_t n = 0; n < verdicts->n_rows && at >= 0 && verdicts->rows[at].explained_by; n++) {
+        at = row_of(verdicts, verdicts->rows[at].explained_by);
+        if (at == (ptrdiff_t)i)
+            return true;
+    }
+    return false;
+}
+
 size_t verdicts_explained(const struct verdicts *verdicts, size_t i, struct arena *arena,
                           const size_t **out)
 {
     size_t *list = arena_array(arena, verdicts->n_rows, sizeof *list);
     size_t n = 0;
 
-    for (size_t k = 0; list && k < verdicts->n_rows; k++) {
-        const char *by = verdicts->rows[k].explained_by;
-        if (by && strcmp(by, verdicts->rows[i].check->id) == 0)
+    for (size_t k = 0; list && k < verdicts->n_rows; k++)
+        if (leads_to(verdicts, k, i))
             list[n++] = k;
-    }
     *out = list;
     return n;
 }

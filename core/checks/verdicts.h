@@ -43,7 +43,8 @@ MUST_CHECK int verdicts_load(struct store *store, int64_t run_id, struct arena *
 void verdicts_make(const struct run *run, const struct check_result *results, size_t n,
                    const struct tick *ticks, size_t n_ticks, struct arena *arena,
                    struct verdicts *out);
-/* Indices of the rows that `i` explains (consequences and folded members). */
+/* Indices of the rows that `i` explains, directly or through others (consequences and folded
+ * members), in checklist order. */
 size_t verdicts_explained(const struct verdicts *verdicts, size_t i, struct arena *arena,
                           const size_t **out);
 

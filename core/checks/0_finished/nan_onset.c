@@ -1,6 +1,9 @@
 /* nan-onset (CHECKS.md C0.13): is every logged number finite? The symptom's own entry: it names
  * the interval and the causes still possible; the causes are checks of their own. */
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
+#include <strings.h>
 
 #include "core/checks/registry.h"
 #include "core/facts/onset.h"
@@ -65,6 +68,38 @@ static const char *possible_causes(const struct run_onset *onset)
     return "possible: the learning rate, fp16, the data";
 }
 
+static bool has_word(struct str text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= text.n; i++) {
+        bool starts = i == 0 || !isalnum((unsigned char)text.p[i - 1]);
+        bool ends = i + n == text.n || !isalnum((unsigned char)text.p[i + n]);
+
+        if (starts && ends && strncasecmp(text.p + i, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* An exception that complains of such numbers (sampling, an anomaly detector, the script's own
+ * guard) is this fault's: run-incomplete is explained by the finding that holds its line. */
+static void show_exception(struct check_ctx *ctx, const struct run_onset *onset)
+{
+    static const char *const words[] = {"nan", "nans", "inf", "infinity", "non-finite", "infinite"};
+    const struct event *event = NULL;
+
+    while ((event = facts_event(ctx->facts, "exception", event))) {
+        struct str message = str_of(event_capture(event, 2));
+        bool complains = false;
+
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            complains |= has_word(message, words[i]);
+        if (complains && (event->step == NONE || event->step >= onset->last_finite_step))
+            evidence_event(ctx, event);
+    }
+}
+
 /* One NaN batch poisons the window sum for ever when the filter is off, while the weights live. */
 static bool weights_seem_alive(const struct run_facts *facts, const struct run_onset *onset)
 {
@@ -85,11 +120,11 @@ static void state(struct check_ctx *ctx, const struct run_onset *onset, const ch
     const struct curve *curve = onset->curve;
     const char *file = facts_file_name(ctx->facts, curve_source(curve, onset->first_bad));
 
-    struct evidence *e =
-        evidence_point(ctx, curve, onset->first_bad, "%s is non-finite%s", curve->name,
-                       onset->is_substitution ? " (the log shows a substitute)" : "");
-    (void)e;
+    evidence_point(ctx, curve, onset->first_bad, "%s is non-finite%s", curve->name,
+                   onset->is_substitution ? " (the log shows a substitute)" : "");
     show_rows_before(ctx, onset);
+    if (onset->is_persistent)
+        show_exception(ctx, onset);
     check_begins(ctx, onset->first_bad_step);
     if (onset->is_persistent) {
         bool is_alive = weights_seem_alive(ctx->facts, onset);
@@ -124,10 +159,11 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     onset_training(facts, ctx->arena, &training);
     onset_eval(facts, ctx->arena, &eval);
-    bool is_scaler = training.found && !training.is_persistent && training.only_infinite_grad &&
+    /* A scaler skips steps, some in a row while it looks for its scale, and goes on. */
+    bool is_scaler = training.found && training.only_infinite_grad && training.recovers &&
                      precision_is_fp16(facts, NULL) == 1;
     if (is_scaler)
-        check_info(ctx, "the fp16 scaler skipped single steps (grad_norm non-finite, loss finite)");
+        check_info(ctx, "the fp16 scaler skipped steps (grad_norm non-finite, loss finite)");
     if (training.found && !is_scaler) {
         state(ctx, &training, "training");
         if (training.is_persistent)
