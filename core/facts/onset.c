@@ -185,6 +185,9 @@ void onset_training(const struct run_facts *facts, struct arena *arena, struct r
         return;
     out->is_substitution = out->curve == zero.loss && zero.is_substitution[out->first_bad];
     out->only_infinite_grad = out->curve == zero.loss && is_grad_only(&zero);
+    out->recovers = out->curve == zero.loss && zero.n_rows > 0 &&
+                    isfinite(zero.loss->value[zero.n_rows - 1]) &&
+                    !zero.is_substitution[zero.n_rows - 1];
     read_rows_before(&zero, arena, out);
 }
 

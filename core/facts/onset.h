@@ -18,7 +18,8 @@ struct run_onset {
     int64_t line;                   /* of the first bad row */
     size_t n_bad;                   /* rows of that curve */
     bool is_substitution;           /* the value itself is finite: the log filter hid it (5.3) */
-    bool only_infinite_grad;        /* nothing but a non-finite grad_norm beside finite non-zero losses */
+    bool only_infinite_grad;        /* nothing but non-finite grad_norms beside finite non-zero losses */
+    bool recovers;                  /* the last row of that curve is finite again */
 
     /* What the rows before say; only for the training onset. */
     bool has_ramp_data;             /* there were finite rows to judge by */

@@ -96,13 +96,18 @@ static bool is_bf16_family(const char *model_type, bool *says_dtype)
     return false;
 }
 
-/* "llama-3" is in "Llama-3-8B", not in "llama-30b". */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "llama-3" is in "Llama-3-8B", not in "llama-30b"; "t5-" is in "t5-11b". */
 static bool has_version(const char *name, const char *needle)
 {
     size_t n = strlen(needle);
 
     for (; *name; name++)
-        if (strncasecmp(name, needle, n) == 0 && !(name[n] >= '0' && name[n] <= '9'))
+        if (strncasecmp(name, needle, n) == 0 && !(is_digit(needle[n - 1]) && is_digit(name[n])))
             return true;
     return false;
 }

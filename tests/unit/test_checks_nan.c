@@ -142,10 +142,13 @@ static void trailing_zeros_without_grad_norm_hide_a_nan(void **state)
 static void one_skipped_step_is_a_warning_at_most(void **state)
 {
     const double loss[] = {2.1, 1.9, 1.46, 1.4, 1.3}, grad[] = {1, 1, NAN, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    const int64_t step[] = {100, 200, 300, 400, 500};
+    struct fake_run *run = fake_run_new(KIND_SFT);
     struct check_result r;
 
     (void)state;
+    fake_curve_at(run, "loss", step, loss, 5);
+    fake_curve_at(run, "grad_norm", step, grad, 5);
     fake_setting(run, "fp16", "true");
     fake_check(run, &check_nan_hidden_in_log, &r);
     assert_int_equal(r.verdict, VERDICT_WARN);

@@ -58,6 +58,12 @@ static int masks_prompt(const struct run_facts *facts)
             return 1;
     if (facts_text(facts, "response_template") || facts_text(facts, "response_part"))
         return 1;
+    /* Both mask the prompt unless told otherwise. */
+    struct str framework = str_of(facts->run.framework);
+    if (str_has_ignoring_case(framework, "llamafactory") ||
+        str_has_ignoring_case(framework, "llama-factory") ||
+        str_has_ignoring_case(framework, "axolotl"))
+        return 1;
     return -1;
 }
 

@@ -6,6 +6,8 @@
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
 
+enum { SCALE_SEARCH = 20 }; /* steps */
+
 static bool applies(const struct run_facts *facts, const char **reason)
 {
     if (facts->run.marks & MARK_EVAL_ONLY) {
@@ -38,7 +40,26 @@ static size_t stretch(const struct loss_zero *zero, size_t i, bool *to_end)
     return k - i;
 }
 
-static bool find_persistent(const struct loss_zero *zero, size_t *first, size_t *length)
+/* Losses that are not 0.0 beside the bad gradients: under fp16 steps that the scaler skipped. */
+static bool is_skipped(const struct loss_zero *zero, size_t first, size_t length)
+{
+    for (size_t i = first; i < first + length; i++)
+        if (zero->loss->value[i] == 0.0)
+            return false;
+    return true;
+}
+
+/* The scaler of fp16 starts high and skips steps until its scale fits. */
+static bool only_at_start(const struct loss_zero *zero)
+{
+    for (size_t i = 0; i < zero->n_rows; i++)
+        if (zero->is_substitution[i] && zero->loss->step[i] > SCALE_SEARCH)
+            return false;
+    return true;
+}
+
+static bool find_persistent(const struct loss_zero *zero, bool is_fp16, size_t *first,
+                            size_t *length)
 {
     for (size_t i = 0; i < zero->n_rows; i++) {
         bool to_end = false;
@@ -46,7 +67,8 @@ static bool find_persistent(const struct loss_zero *zero, size_t *first, size_t 
             continue;
         size_t n = stretch(zero, i, &to_end);
         /* Without grad_norm one printed 0.0 at the end may as well be a small number. */
-        if (n >= 2 || (to_end && zero->has_grad_norm)) {
+        bool is_scaler = is_fp16 && !to_end && is_skipped(zero, i, n);
+        if (!is_scaler && (n >= 2 || (to_end && zero->has_grad_norm))) {
             *first = i;
             *length = n;
             return true;
@@ -101,6 +123,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 {
     struct loss_zero zero;
     size_t first = 0, length = 0;
+    bool is_fp16 = precision_is_fp16(ctx->facts, NULL) == 1;
 
     (void)err;
     loss_zero_read(ctx->facts, ctx->arena, &zero);
@@ -108,13 +131,20 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     if (zero.n_substitution == 0)
         return no_substitution(ctx, &zero);
-    bool is_persistent = find_persistent(&zero, &first, &length);
+    bool is_persistent = find_persistent(&zero, is_fp16, &first, &length);
     if (!is_persistent && !zero.has_grad_norm)
         return check_unknown(ctx, "grad_norm beside the loss: one 0.0 at the end may be a small "
                                   "number or a hidden NaN");
     /* One skipped step of the fp16 scaler, even as the last row, is not a dead run. */
-    bool is_scaler =
-        length == 1 && zero.n_substitution == 1 && precision_is_fp16(ctx->facts, NULL) == 1;
+    bool is_scaler = is_fp16 && length == 1 && zero.n_substitution == 1;
+    if (!is_persistent && is_fp16 && only_at_start(&zero)) {
+        check_info(ctx,
+                   "%zu of the first steps were skipped while the fp16 scaler looked for its "
+                   "scale",
+                   zero.n_substitution);
+        return check_pass(ctx, CONFIDENCE_LIKELY, "no non-finite gradient after step %d",
+                          SCALE_SEARCH);
+    }
     if (is_persistent && !is_scaler) {
         show(ctx, &zero, first, length);
         return check_fail(ctx, zero.has_grad_norm ? CONFIDENCE_CERTAIN : CONFIDENCE_STRONG, "",

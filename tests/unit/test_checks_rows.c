@@ -1,0 +1,349 @@
+/* Masked rows, degenerate rows and the fp16 loss scale: a failing, a healthy and an undecided run
+ * for each check, and where the evidence points. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "core/checks/registry.h"
+#include "tests/harness/fake_run.h"
+
+static const struct evidence *at_step(const struct check_result *r, int64_t step)
+{
+    for (size_t i = 0; i < r->n_evidence; i++)
+        if (r->evidence[i].step == step)
+            return &r->evidence[i];
+    return NULL;
+}
+
+static const struct evidence *with_text(const struct check_result *r, const char *text)
+{
+    for (size_t i = 0; i < r->n_evidence; i++)
+        if (r->evidence[i].text && strstr(r->evidence[i].text, text))
+            return &r->evidence[i];
+    return NULL;
+}
+
+/* Rows with loss and grad_norm; sft. */
+static struct fake_run *with_rows(const double *loss, const double *grad, size_t n)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    fake_curve(run, "loss", loss, n);
+    if (grad)
+        fake_curve(run, "grad_norm", grad, n);
+    return run;
+}
+
+static const double DEAD[] = {2.1, 1.9, 1.8, 0, 0, 0}, DEAD_G[] = {1, 1, 1, NAN, NAN, NAN};
+
+/* ---- nan-all-masked-rows ---- */
+
+static struct sample label_row(int32_t n_trained)
+{
+    return (struct sample){.n_tokens = 96, .n_prompt_tokens = -1, .n_trained = n_trained};
+}
+
+static void add_labels(struct fake_run *run, const char *split, size_t n, size_t every)
+{
+    struct sample rows[400];
+
+    for (size_t i = 0; i < n; i++)
+        rows[i] = label_row(every && i % every == every - 1 ? 0 : 12);
+    fake_dataset(run, split, "tokens", (int64_t)n);
+    fake_samples(run, rows, n);
+}
+
+static void masked_rows_and_a_nan_fail_with_the_row(void **state)
+{
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    add_labels(run, "train", 200, 50);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_non_null(strstr(r.finding, "4 of 200"));
+    assert_int_equal(r.evidence[0].row, 49);
+    fake_run_free(run);
+}
+
+static void isolated_zero_rows_fail_without_any_labels(void **state)
+{
+    double loss[100], grad[100];
+    struct check_result r;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        bool is_masked = i % 20 == 10;
+        loss[i] = is_masked ? 0.0 : 1.0 + 0.01 * (double)(i % 7);
+        grad[i] = is_masked ? 0.0 : 1.0;
+    }
+    struct fake_run *run = with_rows(loss, grad, 100);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_string_equal(r.branch, "zero-rows");
+    assert_int_equal(r.from_step, 11);
+    fake_run_free(run);
+}
+
+static void one_zero_row_is_a_warning(void **state)
+{
+    const double loss[] = {2, 1.9, 0, 1.8, 1.7}, grad[] = {1, 1, 0, 1, 1};
+    struct fake_run *run = with_rows(loss, grad, 5);
+    struct check_result r;
+
+    (void)state;
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+static void few_masked_rows_in_large_batches_pass(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_line(run, "loss", 2, 1, 40);
+    fake_level(run, "grad_norm", 1, 40);
+    fake_setting(run, "per_device_train_batch_size", "8");
+    add_labels(run, "train", 400, 200);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_PASS);
+    assert_int_equal(r.n_information, 1);
+    fake_run_free(run);
+}
+
+static void evaluation_alone_may_be_masked(void **state)
+{
+    const double eval[] = {NAN, NAN};
+    const int64_t at[] = {20, 40};
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_line(run, "loss", 2, 1, 40);
+    fake_curve_at(run, "eval_loss", at, eval, 2);
+    add_labels(run, "eval", 60, 1);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_string_equal(r.branch, "eval");
+    assert_non_null(at_step(&r, 20));
+    fake_run_free(run);
+}
+
+static void nothing_known_about_labels_is_unknown(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_line(run, "loss", 2, 1, 40);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void prompts_beyond_the_limit_count_when_the_prompt_is_masked(void **state)
+{
+    struct sample rows[20];
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++)
+        rows[i] = (struct sample){.flags = SAMPLE_ESTIMATED,
+                                  .n_tokens = 90,
+                                  .n_trained = -1,
+                                  .n_prompt_tokens = i == 7 ? 4400 : 40};
+    fake_setting(run, "train_on_inputs", "false");
+    fake_setting(run, "max_length", "2048");
+    fake_dataset(run, "train", "messages", 20);
+    fake_samples(run, rows, 20);
+    fake_check(run, &check_nan_all_masked_rows, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_int_equal(r.confidence, CONFIDENCE_LIKELY);
+    assert_int_equal(r.evidence[0].row, 7);
+    fake_run_free(run);
+}
+
+/* ---- nan-bad-data ---- */
+
+static void add_rows(struct fake_run *run, size_t n, size_t bad, uint32_t flag)
+{
+    struct sample rows[400];
+
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct sample){
+            .flags = i == bad ? flag : 0, .n_tokens = 40, .n_prompt_tokens = -1, .n_trained = -1};
+    fake_dataset(run, "train", "messages", (int64_t)n);
+    fake_samples(run, rows, n);
+}
+
+static void an_empty_answer_and_a_nan_fail(void **state)
+{
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    add_rows(run, 14, 9, SAMPLE_EMPTY_ANSWER);
+    fake_check(run, &check_nan_bad_data, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_int_equal(r.confidence, CONFIDENCE_LIKELY);
+    assert_non_null(strstr(r.finding, "row 9"));
+    fake_run_free(run);
+}
+
+static void a_replayed_batch_with_the_row_makes_it_strong(void **state)
+{
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    /* Sequential: step 4 takes row 3. */
+    add_rows(run, 14, 3, SAMPLE_EMPTY_ANSWER);
+    fake_setting(run, "per_device_train_batch_size", "1");
+    fake_setting(run, "gradient_accumulation_steps", "1");
+    fake_setting(run, "train_sampling_strategy", "sequential");
+    fake_setting(run, "seed", "42");
+    fake_setting(run, "world_size", "1");
+    fake_check(run, &check_nan_bad_data, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_int_equal(r.confidence, CONFIDENCE_STRONG);
+    assert_string_equal(r.branch, "replayed");
+    const struct evidence *e = with_text(&r, "lies in the batches");
+    assert_int_equal(e->row, 3);
+    assert_int_equal(e->step, 4);
+    fake_run_free(run);
+}
+
+static void a_degenerate_row_without_a_nan_is_a_warning(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_line(run, "loss", 2, 1, 20);
+    add_rows(run, 100, 50, SAMPLE_NO_ASSISTANT);
+    fake_check(run, &check_nan_bad_data, &r);
+    assert_int_equal(r.verdict, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+static void sound_rows_pass_although_the_loss_is_nan(void **state)
+{
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    add_rows(run, 14, 14, 0);
+    fake_check(run, &check_nan_bad_data, &r);
+    assert_int_equal(r.verdict, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void no_data_is_unknown(void **state)
+{
+    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct check_result r;
+
+    (void)state;
+    fake_check(run, &check_nan_bad_data, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+/* ---- loss-scale-overflow ---- */
+
+static void overflow_at(struct fake_run *run, int64_t step)
+{
+    fake_event(run, "loss-scale-overflow", "deepspeed-overflow", step,
+               "[deepspeed] OVERFLOW! Rank 0 Skipping step.");
+}
+
+static void the_minimum_of_the_scale_fails_at_its_line(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_event(run, "loss-scale-overflow", "deepspeed-scale-minimum", 377,
+               "Exception: Current loss scale already at minimum")
+        ->line = 88;
+    fake_check(run, &check_loss_scale_overflow, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_int_equal(r.evidence[0].line, 88);
+    fake_run_free(run);
+}
+
+static void five_overflows_in_a_row_fail_only_after_the_start(void **state)
+{
+    struct check_result r;
+
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct fake_run *run = fake_run_new(KIND_SFT);
+        for (int64_t i = 0; i < 6; i++)
+            overflow_at(run, (late ? 300 : 2) + i);
+        fake_check(run, &check_loss_scale_overflow, &r);
+        assert_int_equal(r.verdict, late ? VERDICT_FAIL : VERDICT_PASS);
+        if (late)
+            assert_int_equal(r.from_step, 300);
+        fake_run_free(run);
+    }
+}
+
+static void eight_of_510_skipped_steps_are_usual(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_event(run, "loss-scale-overflow", "deepspeed-skipped", 510,
+               "step=510, skipped=8, lr=[9e-6]");
+    fake_capture(run, 1, "510");
+    fake_capture(run, 2, "8");
+    fake_check(run, &check_loss_scale_overflow, &r);
+    assert_int_equal(r.verdict, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_run_in_bf16_has_no_scale(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_setting(run, "bf16", "true");
+    fake_check(run, &check_loss_scale_overflow, &r);
+    assert_int_equal(r.verdict, VERDICT_NOT_APPLICABLE);
+    fake_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masked_rows_and_a_nan_fail_with_the_row),
+        cmocka_unit_test(isolated_zero_rows_fail_without_any_labels),
+        cmocka_unit_test(one_zero_row_is_a_warning),
+        cmocka_unit_test(few_masked_rows_in_large_batches_pass),
+        cmocka_unit_test(evaluation_alone_may_be_masked),
+        cmocka_unit_test(nothing_known_about_labels_is_unknown),
+        cmocka_unit_test(prompts_beyond_the_limit_count_when_the_prompt_is_masked),
+        cmocka_unit_test(an_empty_answer_and_a_nan_fail),
+        cmocka_unit_test(a_replayed_batch_with_the_row_makes_it_strong),
+        cmocka_unit_test(a_degenerate_row_without_a_nan_is_a_warning),
+        cmocka_unit_test(sound_rows_pass_although_the_loss_is_nan),
+        cmocka_unit_test(no_data_is_unknown),
+        cmocka_unit_test(the_minimum_of_the_scale_fails_at_its_line),
+        cmocka_unit_test(five_overflows_in_a_row_fail_only_after_the_start),
+        cmocka_unit_test(eight_of_510_skipped_steps_are_usual),
+        cmocka_unit_test(a_run_in_bf16_has_no_scale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
