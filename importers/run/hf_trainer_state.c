@@ -160,7 +160,10 @@ static int run(struct import *import, struct error *err)
     if (rc != OK) {
         return import_note_error(import, &why, err);
     }
-    metric_rows_begin(&reader.rows, import);
+    rc = metric_rows_begin(&reader.rows, import, err);
+    if (rc != OK) {
+        goto out;
+    }
     const struct json_stream stream = {
         .array_key = "log_history", .member = on_member, .row = on_row, .ctx = &reader};
     rc = json_stream(file, &stream, &is_cut, &why);
@@ -170,6 +173,8 @@ static int run(struct import *import, struct error *err)
     if (rc == OK) {
         rc = note_rows(&reader, err);
     }
+out:
+    metric_rows_end(&reader.rows);
     source_close(file);
     return rc;
 }

@@ -3,19 +3,85 @@
 #include "importers/run/metric_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/number.h"
 #include "core/facts/metric_names.h"
 
-#define MAX_KEY     200
 #define MAX_NESTING 6
 #define LOOK_EVERY  256
 
-void metric_rows_begin(struct metric_rows *rows, struct import *import)
+int metric_rows_begin(struct metric_rows *rows, struct import *import, struct error *err)
 {
     *rows = (struct metric_rows){.import = import, .last_step = NONE, .last_total = NONE};
+    rows->keys = calloc(METRIC_ROWS_KEYS, sizeof rows->keys[0]);
+    return rows->keys != NULL ? OK : error_set(err, E_NOMEM, "no memory for metric rows");
 }
+
+void metric_rows_end(struct metric_rows *rows)
+{
+    free(rows->keys);
+    rows->keys = NULL;
+}
+
+/* ---- Keys ---- */
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, list[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void classify(struct metric_key *key)
+{
+    static const char *const totals[] = {"total_steps", "max_steps"};
+    static const char *const walls[] = {"_timestamp", "timestamp", "wall_time"};
+    static const char *const losses[] = {"train_loss", "train/train_loss"};
+    key->handle = -1;
+    key->is_total = is_one_of(key->name, totals, sizeof totals / sizeof totals[0]);
+    key->is_step = !key->is_total && metric_is_step(key->name);
+    key->is_wall = is_one_of(key->name, walls, sizeof walls / sizeof walls[0]);
+    key->is_loss = is_one_of(key->name, losses, sizeof losses / sizeof losses[0]);
+}
+
+static bool is_key(const struct metric_key *key, struct str name)
+{
+    return key->n == name.n && memcmp(key->name, name.p, name.n) == 0;
+}
+
+/* NULL: no name that a series may have. */
+static struct metric_key *key_of(struct metric_rows *rows, struct str name)
+{
+    if (rows->at < rows->n_keys && is_key(&rows->keys[rows->at], name)) {
+        return &rows->keys[rows->at++];
+    }
+    for (size_t i = 0; i < rows->n_keys; i++) {
+        if (is_key(&rows->keys[i], name)) {
+            rows->at = i + 1;
+            return &rows->keys[i];
+        }
+    }
+    bool is_usable = name.n > 0 && name.n < METRIC_ROWS_KEY_BYTES &&
+                     memchr(name.p, '\0', name.n) == NULL;
+    if (!is_usable) {
+        return NULL;
+    }
+    bool is_kept = rows->n_keys < METRIC_ROWS_KEYS;
+    struct metric_key *key = is_kept ? &rows->keys[rows->n_keys++] : &rows->spare;
+    memcpy(key->name, name.p, name.n);
+    key->name[name.n] = '\0';
+    key->n = name.n;
+    classify(key);
+    rows->at = rows->n_keys;
+    return key;
+}
+
+/* ---- Points ---- */
 
 /* What stands beside the numbers of a row. */
 struct place {
@@ -23,40 +89,33 @@ struct place {
     double wall;
 };
 
-static bool is_total(const char *key)
-{
-    return strcmp(key, "total_steps") == 0 || strcmp(key, "max_steps") == 0;
-}
-
-static bool copy_key(char out[MAX_KEY], struct str key)
-{
-    if (key.n == 0 || key.n >= MAX_KEY || memchr(key.p, '\0', key.n) != NULL) {
-        return false;
-    }
-    memcpy(out, key.p, key.n);
-    out[key.n] = '\0';
-    return true;
-}
-
-static void take_place(struct metric_rows *rows, struct place *place, const char *key,
-                       double value)
+static void take_place(struct metric_rows *rows, struct place *place,
+                       const struct metric_key *key, double value)
 {
     bool is_count = value >= 0 && value < 9e15;
-    if (is_total(key)) {
+    if (key->is_total) {
         rows->last_total = is_count ? (int64_t)value : rows->last_total;
-    } else if (metric_is_step(key) && is_count && place->step == NONE) {
+    } else if (key->is_step && is_count && place->step == NONE) {
         place->step = (int64_t)value;
-    } else if ((strcmp(key, "_timestamp") == 0 || strcmp(key, "timestamp") == 0 ||
-                strcmp(key, "wall_time") == 0) && value > 1e9 && value < 1e11) {
+    } else if (key->is_wall && value > 1e9 && value < 1e11) {
         place->wall = value;
     }
 }
 
-static int add_number(struct metric_rows *rows, const char *key, double value,
+static int add_number(struct metric_rows *rows, struct metric_key *key, double value,
                       const struct place *place, int64_t line, struct error *err)
 {
-    if (metric_is_step(key)) {
+    struct sink *sink = rows->import->sink;
+    if (key->is_step || key->is_total) {
         return OK;
+    }
+    if (key->handle < 0) {
+        bool is_loss = key->is_loss && rows->train_loss_is_loss;
+        const char *name = is_loss ? "loss" : metric_name(key->name);
+        int rc = sink_series(sink, key->name, name, &key->handle, err);
+        if (rc != OK) {
+            return rc;
+        }
     }
     struct point point = {.seq = rows->n_rows,
                           .segment = rows->segment,
@@ -64,14 +123,7 @@ static int add_number(struct metric_rows *rows, const char *key, double value,
                           .value = value,
                           .line = line,
                           .wall = place->wall};
-    bool is_loss = rows->train_loss_is_loss &&
-                   (strcmp(key, "train_loss") == 0 || strcmp(key, "train/train_loss") == 0);
-    if (!is_loss) {
-        return import_point(rows->import, key, &point, err);
-    }
-    int handle;
-    int rc = sink_series(rows->import->sink, key, "loss", &handle, err);
-    return rc == OK ? sink_point(rows->import->sink, handle, &point, err) : rc;
+    return sink_point(sink, key->handle, &point, err);
 }
 
 /* ---- Trees ---- */
@@ -85,38 +137,40 @@ static bool tree_number(const struct json *value, double *out)
     return value->type == JSON_STRING && number_parse_any(str_trim(value->text), out);
 }
 
-static bool join_key(char out[MAX_KEY], const char *prefix, struct str key)
+/* "prefix/key"; false when it is too long for a name. */
+static bool join(char out[METRIC_ROWS_KEY_BYTES], struct str prefix, struct str key,
+                 struct str *joined)
 {
-    size_t n = strlen(prefix);
-    if (n + key.n + 2 > MAX_KEY || key.n == 0) {
+    if (prefix.n + key.n + 1 > METRIC_ROWS_KEY_BYTES || key.n == 0) {
         return false;
     }
-    memcpy(out, prefix, n);
-    out[n] = '/';
-    char rest[MAX_KEY];
-    if (!copy_key(n > 0 ? rest : out, key)) {
-        return false;
+    size_t n = 0;
+    if (prefix.n > 0) {
+        memcpy(out, prefix.p, prefix.n);
+        n = prefix.n;
+        out[n++] = '/';
     }
-    if (n > 0) {
-        memcpy(out + n + 1, rest, key.n + 1);
-    }
+    memcpy(out + n, key.p, key.n);
+    *joined = str_from(out, n + key.n);
     return true;
 }
 
-static int add_tree(struct metric_rows *rows, const struct json *object, const char *prefix,
+static int add_tree(struct metric_rows *rows, const struct json *object, struct str prefix,
                     const struct place *place, int depth, struct error *err)
 {
     for (const struct json *child = object->child; child != NULL; child = child->next) {
-        char key[MAX_KEY];
+        char bytes[METRIC_ROWS_KEY_BYTES];
+        struct str name;
         double value;
         int rc = OK;
-        if (!join_key(key, prefix, child->key)) {
+        if (!join(bytes, prefix, child->key, &name)) {
             continue;
         }
         if (child->type == JSON_OBJECT && depth < MAX_NESTING) {
-            rc = add_tree(rows, child, key, place, depth + 1, err);
+            rc = add_tree(rows, child, name, place, depth + 1, err);
         } else if (tree_number(child, &value)) {
-            rc = add_number(rows, key, value, place, child->line, err);
+            struct metric_key *key = key_of(rows, name);
+            rc = key != NULL ? add_number(rows, key, value, place, child->line, err) : OK;
         }
         if (rc != OK) {
             return rc;
@@ -128,9 +182,10 @@ static int add_tree(struct metric_rows *rows, const struct json *object, const c
 static void place_of_tree(struct metric_rows *rows, const struct json *object, struct place *place)
 {
     for (const struct json *child = object->child; child != NULL; child = child->next) {
-        char key[MAX_KEY];
         double value;
-        if (copy_key(key, child->key) && tree_number(child, &value)) {
+        const struct metric_key *key =
+            tree_number(child, &value) ? key_of(rows, child->key) : NULL;
+        if (key != NULL) {
             take_place(rows, place, key, value);
         }
     }
@@ -142,11 +197,9 @@ static int add_fields(struct metric_rows *rows, const struct json_row *row,
                       const struct place *place, struct error *err)
 {
     for (size_t i = 0; i < row->n; i++) {
-        char key[MAX_KEY];
-        if (!row->fields[i].is_number || !copy_key(key, row->fields[i].key)) {
-            continue;
-        }
-        int rc = add_number(rows, key, row->fields[i].number, place, row->line, err);
+        const struct json_field *field = &row->fields[i];
+        struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
+        int rc = key != NULL ? add_number(rows, key, field->number, place, row->line, err) : OK;
         if (rc != OK) {
             return rc;
         }
@@ -158,9 +211,10 @@ static void place_of_fields(struct metric_rows *rows, const struct json_row *row
                             struct place *place)
 {
     for (size_t i = 0; i < row->n; i++) {
-        char key[MAX_KEY];
-        if (row->fields[i].is_number && copy_key(key, row->fields[i].key)) {
-            take_place(rows, place, key, row->fields[i].number);
+        const struct json_field *field = &row->fields[i];
+        const struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
+        if (key != NULL) {
+            take_place(rows, place, key, field->number);
         }
     }
 }
@@ -191,13 +245,16 @@ int metric_rows_add(struct metric_rows *rows, const struct json_row *row, struct
     }
     struct place place = {.step = NONE, .wall = NAN};
     int rc;
+    rows->at = 0;
     if (row->tree != NULL) {
         place_of_tree(rows, row->tree, &place);
         see_step(rows, &place);
-        rc = add_tree(rows, row->tree, "", &place, 0, err);
+        rows->at = 0;
+        rc = add_tree(rows, row->tree, str_of(""), &place, 0, err);
     } else {
         place_of_fields(rows, row, &place);
         see_step(rows, &place);
+        rows->at = 0;
         rc = add_fields(rows, row, &place, err);
     }
     rows->n_rows++;

@@ -4,6 +4,17 @@
 
 #include "importers/importer.h"
 
+#define METRIC_ROWS_KEYS 512
+#define METRIC_ROWS_KEY_BYTES 200
+
+/* What a key means, kept: rows look alike, so it is most often the one behind the last. */
+struct metric_key {
+    char name[METRIC_ROWS_KEY_BYTES];
+    size_t n;
+    int handle;                 /* of the series; -1: none was begun yet */
+    bool is_step, is_total, is_wall, is_loss;
+};
+
 struct metric_rows {
     struct import *import;
     bool train_loss_is_loss;    /* a table without `loss`: its train_loss is the curve */
@@ -13,9 +24,14 @@ struct metric_rows {
     int64_t last_step, last_total;      /* NONE */
     int64_t last_line;
     int32_t segment;
+    struct metric_key *keys;
+    size_t n_keys, at;          /* at: where the next key is expected */
+    struct metric_key spare;    /* for keys beyond METRIC_ROWS_KEYS */
 };
 
-void metric_rows_begin(struct metric_rows *rows, struct import *import);
+MUST_CHECK int metric_rows_begin(struct metric_rows *rows, struct import *import,
+                                 struct error *err);
+void metric_rows_end(struct metric_rows *rows);
 /* One row; E_CANCELLED when the user wants no more, 1 when import->max_rows are read. */
 MUST_CHECK int metric_rows_add(struct metric_rows *rows, const struct json_row *row,
                                struct error *err);

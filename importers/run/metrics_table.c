@@ -245,7 +245,10 @@ static int read_csv(struct import *import, struct error *err)
         rc = error_set(err, E_NOMEM, "no memory for a table");
         goto out;
     }
-    metric_rows_begin(&table.rows, import);
+    rc = metric_rows_begin(&table.rows, import, err);
+    if (rc != OK) {
+        goto out;
+    }
     rc = source_open(&file, import->path, &why);
     if (rc == OK) {
         const struct csv_handler handler = {.row = on_csv_row, .ctx = &table};
@@ -259,6 +262,7 @@ static int read_csv(struct import *import, struct error *err)
     }
 out:
     source_close(file);
+    metric_rows_end(&table.rows);
     free(table.fields);
     arena_close(table.arena);
     return rc;
@@ -298,11 +302,13 @@ static int read_lines(struct import *import, struct error *err)
     if (rc != OK) {
         return rc;
     }
-    metric_rows_begin(&rows, import);
+    rc = metric_rows_begin(&rows, import, err);
     rows.train_loss_is_loss = !columns.has_loss;
     rows.row_is_step = !columns.has_step && columns.n > 0;
-    rc = metric_lines_read(&rows, err);
-    return rc == OK ? note_table(&rows, 0, err) : rc;
+    rc = rc == OK ? metric_lines_read(&rows, err) : rc;
+    rc = rc == OK ? note_table(&rows, 0, err) : rc;
+    metric_rows_end(&rows);
+    return rc;
 }
 
 static int run(struct import *import, struct error *err)

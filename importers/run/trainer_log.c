@@ -23,8 +23,9 @@ static int probe(const struct peek *peek)
 static int run(struct import *import, struct error *err)
 {
     struct metric_rows rows;
-    metric_rows_begin(&rows, import);
-    int rc = metric_lines_read(&rows, err);
+    int rc = metric_rows_begin(&rows, import, err);
+    rc = rc == OK ? metric_lines_read(&rows, err) : rc;
+    metric_rows_end(&rows);
     if (rc != OK || rows.last_total == NONE) {
         return rc;
     }
