@@ -275,7 +275,7 @@ static void mark_below(struct assigning *a, const struct walk_file *file)
 
     while (n == 0) {
         for (size_t i = 0; i < a->n_runs; i++)
-            if (path_is_below(a->runs[i]->folder, folder)) {
+            if (!a->runs[i]->is_lone_data && path_is_below(a->runs[i]->folder, folder)) {
                 a->belongs[i] = true;
                 n++;
             }
@@ -283,6 +283,16 @@ static void mark_below(struct assigning *a, const struct walk_file *file)
             break;
         folder = parent_folder(a->scene->arena, folder);
     }
+}
+
+static bool inside_lone_data(struct assigning *a, const struct walk_file *file)
+{
+    for (size_t i = 0; i < a->n_runs; i++)
+        if (a->runs[i]->is_lone_data && path_is_below(file->folder, a->runs[i]->folder)) {
+            a->belongs[i] = true;
+            return true;
+        }
+    return false;
 }
 
 static int assign_one(struct assigning *a, const struct found *found, struct error *err)
@@ -296,7 +306,7 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
         return OK;
     }
     bool is_log = found->importer && strcmp(found->importer->id, "console_log") == 0;
-    if (inside_a_root(a, found->file))
+    if (inside_a_root(a, found->file) || inside_lone_data(a, found->file))
         return OK;
     if (is_log) {
         rc = assign_log(a, found, &n, err);
@@ -340,6 +350,53 @@ static int add_lone_logs(struct assigning *a, struct error *err)
             return error_set(err, E_NOMEM, "no memory for the runs");
         *root = (struct root){.folder = f->file->folder, .id = f->file->name, .log = f,
                               .reason = "a log of training that repeats no other run's rows"};
+        a->runs[a->n_runs++] = root;
+    }
+    return OK;
+}
+
+/* The largest folder around the file that holds no run; NULL: the file's own folder does. */
+static const char *folder_without_runs(const struct assigning *a, const struct walk_file *file)
+{
+    const char *without = NULL;
+
+    for (const char *folder = file->folder; strcmp(folder, "/") != 0;
+         folder = parent_folder(a->scene->arena, folder)) {
+        for (size_t i = 0; i < a->n_runs; i++)
+            if (!a->runs[i]->is_lone_data && path_is_below(a->runs[i]->folder, folder))
+                return without;
+        without = folder;
+    }
+    return without;
+}
+
+/* data/, base/ and the like are the project's and so every run's; any other folder of rows that no
+ * run's settings name stands for itself. */
+static int add_lone_data(struct assigning *a, struct error *err)
+{
+    static const char *const SHARED[] = {"data", "dataset", "datasets", "base", "base_model",
+                                         "eval", "evaluation", "evals", "test", "serve", "release",
+                                         "inputs", "shared", "prompts", "results", "logs", NULL};
+    struct scene *scene = a->scene;
+
+    if (a->n_runs < 2)
+        return OK;
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *f = &scene->found[i];
+
+        if (!f->importer || strcmp(f->importer->id, "dataset_rows") != 0 ||
+            has_component(f->file->shown, SHARED))
+            continue;
+        memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
+        const char *folder = folder_without_runs(a, f->file);
+        if (!folder || inside_a_root(a, f->file) || inside_lone_data(a, f->file) ||
+            mark_named(a, f))
+            continue;
+        struct root *root = arena_alloc(scene->arena, sizeof *root);
+        if (!root)
+            return error_set(err, E_NOMEM, "no memory for the runs");
+        *root = (struct root){.folder = folder, .id = "", .is_lone_data = true,
+                              .reason = "a data set that no run names"};
         a->runs[a->n_runs++] = root;
     }
     return OK;
@@ -430,6 +487,8 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
         if (scene->roots[i].joined == i)
             a.runs[a.n_runs++] = &scene->roots[i];
     rc = add_lone_logs(&a, err);
+    if (rc == OK)
+        rc = add_lone_data(&a, err);
     if (rc != OK)
         return rc;
     struct list *lists = arena_array(arena, a.n_runs + 1, sizeof *lists);

@@ -34,6 +34,7 @@ struct root {
     size_t joined;              /* index of the root it is the same run as; its own index: none */
     const struct found *log;    /* a run that is one log without a root, else NULL */
     bool is_whole_argument;     /* everything under the argument is this run */
+    bool is_lone_data;          /* a data set beside the runs of a project that none of them names */
 };
 
 struct scene {                  /* one argument */

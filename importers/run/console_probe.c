@@ -87,6 +87,16 @@ static bool has_bar(struct str head)
     return head.n > 0 && memmem(head.p, head.n, "%|", 2) != NULL;
 }
 
+/* A bar that is redrawn over itself: a terminal captured into a page of notes, no prose. */
+static bool has_redrawn_bar(struct str head)
+{
+    bool is_redrawn = false;
+    for (size_t i = 0; i + 1 < head.n && !is_redrawn; i++) {
+        is_redrawn = head.p[i] == '\r' && head.p[i + 1] != '\n';
+    }
+    return is_redrawn && has_bar(head);
+}
+
 /* JSON, one object a line or one in all. */
 static bool is_json(struct str head)
 {
@@ -106,8 +116,9 @@ int console_probe(const struct peek *peek)
     if (oddity == ODDITY_EMPTY || oddity == ODDITY_LFS_POINTER) {
         return is_named ? 30 : 0;
     }
-    if (ends_as(name, not_logs, sizeof not_logs / sizeof not_logs[0]) || is_side_log(name) ||
-        is_json(peek->head)) {
+    bool is_capture = str_ends(name, ".md") && has_redrawn_bar(peek->head);
+    if ((ends_as(name, not_logs, sizeof not_logs / sizeof not_logs[0]) && !is_capture) ||
+        is_side_log(name) || is_json(peek->head)) {
         return 0;
     }
     size_t n = count_markers(peek->head) + has_bar(peek->head);

@@ -176,6 +176,20 @@ static void a_data_set_belongs_to_the_run_whose_settings_name_it(void **state)
     assert_non_null(file_in(&f->plan.runs[1], "data/letters.jsonl"));
 }
 
+static void rows_that_no_run_names_stand_for_themselves(void **state)
+{
+    struct fixture *f = *state;
+
+    write_state(f, "a/trainer_state.json", 8, 3);
+    write_state(f, "b/trainer_state.json", 8, 5);
+    write_rows(f, "letters/part/rows.jsonl");
+    plan(f);
+    assert_int_equal(f->plan.n_runs, 3);
+    assert_non_null(run_at(f, "/letters"));
+    assert_int_equal(f->plan.runs[0].n_files, 1);
+    assert_int_equal(f->plan.runs[1].n_files, 1);
+}
+
 static void a_log_of_another_training_is_a_run_of_its_own(void **state)
 {
     struct fixture *f = *state;
@@ -361,6 +375,7 @@ int main(void)
         CASE(one_root_takes_everything_under_the_argument),
         CASE(several_roots_are_a_project),
         CASE(a_data_set_belongs_to_the_run_whose_settings_name_it),
+        CASE(rows_that_no_run_names_stand_for_themselves),
         CASE(a_log_of_another_training_is_a_run_of_its_own),
         CASE(a_table_beside_the_root_that_repeats_it_is_the_same_run),
         CASE(arguments_beside_a_copy_of_the_model_are_no_run),
