@@ -162,8 +162,9 @@ static const struct option_row *option_find(const char *name, size_t n)
 
 static int set_answer(struct options *out, const char *text)
 {
-    /* a path may stand before the value, so the last '=' splits split:, role: and importer: */
-    const char *equals = strchr(text, ':') ? strrchr(text, '=') : strchr(text, '=');
+    /* a path stands before the value of split:, role: and importer:, so the last '=' splits them */
+    const char *first = strchr(text, '='), *colon = strchr(text, ':');
+    const char *equals = first && colon && colon < first ? strrchr(text, '=') : first;
     struct answer *answers;
     char *name;
 
