@@ -52,7 +52,7 @@ static int colour_number(struct str word)
     for (int i = 0; i < 8; i++)
         if (str_is(word, names[i]))
             return i + bright;
-    if (number_parse_int(word, &number) && number >= 0 && number <= 255)
+    if (!bright && number_parse_int(word, &number) && number >= 0 && number <= 255)
         return (int)number;
     return -1;
 }
@@ -88,6 +88,19 @@ static bool apply_word(struct look *look, struct str word, bool *is_background)
     return true;
 }
 
+/* Takes the word before the next blanks off *rest; false at the end. */
+static bool next_word(struct str *rest, struct str *word)
+{
+    size_t n = 0;
+
+    *rest = str_trim(*rest);
+    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+        n++;
+    *word = str_first(*rest, n);
+    *rest = str_skip(*rest, n);
+    return n > 0;
+}
+
 static int parse_line(struct theme *theme, struct str line, struct error *err)
 {
     struct str rest, role, word;
@@ -113,9 +126,14 @@ static int parse_line(struct theme *theme, struct str line, struct error *err)
     struct look *look = &theme->looks[style];
 
     *look = (struct look){.foreground = -1, .background = -1, .fallback = -1};
-    while (str_split(&rest, ' ', &word))
-        if (word.n && !apply_word(look, str_trim(word), &is_background))
+    while (next_word(&rest, &word)) {
+        if (is_background && colour_number(word) < 0)
+            break;
+        if (!apply_word(look, word, &is_background))
             return error_set(err, E_PARSE, "unknown word %.*s", (int)word.n, word.p);
+    }
+    if (is_background)
+        return error_set(err, E_PARSE, "expected a colour behind on");
     if (look->fallback < 0 && look->foreground >= 0)
         look->fallback = look->foreground < 8 ? look->foreground
                          : look->foreground < 16 ? look->foreground - 8 : -1;
