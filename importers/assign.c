@@ -214,15 +214,17 @@ static size_t mark_mentioned(struct assigning *a, const struct found *found)
 static int assign_log(struct assigning *a, const struct found *found, size_t *n, struct error *err)
 {
     struct loss_rows rows;
-    int rc = rows_read(found, a->scene->arena, &rows, err);
+    int rc;
 
     *n = 0;
-    for (size_t i = 0; i < a->n_runs && rc == OK; i++) {
+    for (size_t i = 0; i < a->n_runs; i++)
         if (a->runs[i]->log == found) {
             a->belongs[i] = true;
             *n = 1;
             return OK;
         }
+    rc = rows_read(found, a->scene->arena, &rows, err);
+    for (size_t i = 0; i < a->n_runs && rc == OK; i++) {
         rc = rows.n ? rows_of_run(a, i, err) : OK;
         if (rc == OK && rows.n && rows_are_same(&a->rows[i], &rows)) {
             a->belongs[i] = true;
@@ -295,6 +297,17 @@ static bool inside_lone_data(struct assigning *a, const struct walk_file *file)
     return false;
 }
 
+static bool is_stream_of_a_run(const struct assigning *a, const struct found *found, size_t *run)
+{
+    for (size_t i = 0; i < a->n_runs; i++)
+        if (a->runs[i]->log && a->runs[i]->log != found &&
+            logs_are_streams(a->runs[i]->log, found)) {
+            *run = i;
+            return true;
+        }
+    return false;
+}
+
 static int assign_one(struct assigning *a, const struct found *found, struct error *err)
 {
     size_t n = 0;
@@ -312,6 +325,10 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
         rc = assign_log(a, found, &n, err);
         if (rc != OK || n)
             return rc;
+        if (is_stream_of_a_run(a, found, &n)) {
+            a->belongs[n] = true;
+            return OK;
+        }
     } else if (mark_named(a, found)) {
         return OK;
     }
@@ -321,35 +338,49 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
 
 /* ---- Logs outside the roots that tell of a run of their own (rule 4) ---- */
 
+/* Is there one run only in the nearest folder around the file that has some, and is that folder not
+ * the whole argument? Then it stands there as if it had been named alone (rule 3). */
+static bool is_beside_one_run(const struct assigning *a, const struct walk_file *file)
+{
+    const char *top = a->scene->argument->folder;
+
+    for (const char *folder = file->folder; strcmp(folder, top) != 0 && strcmp(folder, "/") != 0;
+         folder = parent_folder(a->scene->arena, folder)) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->n_runs; i++)
+            n += path_is_below(a->runs[i]->folder, folder);
+        if (n)
+            return n == 1;
+    }
+    return false;
+}
+
 static int add_lone_logs(struct assigning *a, struct error *err)
 {
     struct scene *scene = a->scene;
-    size_t n_before = a->n_runs;
 
     if (a->n_runs < 2 || a->runs[0]->log)
         return OK;
     for (size_t i = 0; i < scene->n_found; i++) {
         struct found *f = &scene->found[i];
-        struct loss_rows rows;
-        size_t n = 0;
+        size_t n = 0, run;
 
         if (!f->importer || strcmp(f->importer->id, "console_log") != 0)
             continue;
-        memset(a->belongs, 0, n_before * sizeof *a->belongs);
-        if (inside_a_root(a, f->file))
+        memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
+        if (inside_a_root(a, f->file) || is_stream_of_a_run(a, f, &run))
             continue;
         int rc = assign_log(a, f, &n, err);
-        if (rc == OK && n == 0)
-            rc = rows_read(f, scene->arena, &rows, err);
         if (rc != OK)
             return rc;
-        if (n || !rows.is_training || rows.n < 3)
+        if (n || is_beside_one_run(a, f->file))
             continue;
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
             return error_set(err, E_NOMEM, "no memory for the runs");
         *root = (struct root){.folder = f->file->folder, .id = f->file->name, .log = f,
-                              .reason = "a log of training that repeats no other run's rows"};
+                              .reason = "a log that repeats no other run's rows"};
         a->runs[a->n_runs++] = root;
     }
     return OK;
@@ -370,13 +401,24 @@ static const char *folder_without_runs(const struct assigning *a, const struct w
     return without;
 }
 
-/* data/, base/ and the like are the project's and so every run's; any other folder of rows that no
- * run's settings name stands for itself. */
+static bool is_shared_folder(const char *name)
+{
+    static const char *const SHARED[] = {
+        "data", "dataset", "datasets", "base", "base_model", "model", "models", "merged", "eval",
+        "evals", "evaluation", "test", "tests", "serve", "release", "deploy", "inputs", "shared",
+        "prompts", "templates", "tokenizer", "results", "logs", "config", "configs", "conf",
+        "scripts", "src", "examples", "notebooks", "docs", "tools"};
+
+    for (size_t i = 0; i < sizeof SHARED / sizeof *SHARED; i++)
+        if (strcasecmp(name, SHARED[i]) == 0)
+            return true;
+    return false;
+}
+
+/* data/, base/ and the like are the project's and so every run's; any other folder without a run,
+ * whose rows no run's settings name, stands for itself: its files say nothing of the others. */
 static int add_lone_data(struct assigning *a, struct error *err)
 {
-    static const char *const SHARED[] = {"data", "dataset", "datasets", "base", "base_model",
-                                         "eval", "evaluation", "evals", "test", "serve", "release",
-                                         "inputs", "shared", "prompts", "results", "logs", NULL};
     struct scene *scene = a->scene;
 
     if (a->n_runs < 2)
@@ -384,19 +426,19 @@ static int add_lone_data(struct assigning *a, struct error *err)
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct found *f = &scene->found[i];
 
-        if (!f->importer || strcmp(f->importer->id, "dataset_rows") != 0 ||
-            has_component(f->file->shown, SHARED))
+        if (!f->importer || strcmp(f->importer->id, "console_log") == 0)
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         const char *folder = folder_without_runs(a, f->file);
-        if (!folder || inside_a_root(a, f->file) || inside_lone_data(a, f->file) ||
+        if (!folder || is_shared_folder(last_component(folder)) ||
+            is_beside_one_run(a, f->file) || inside_a_root(a, f->file) || inside_lone_data(a, f->file) ||
             mark_named(a, f))
             continue;
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
             return error_set(err, E_NOMEM, "no memory for the runs");
         *root = (struct root){.folder = folder, .id = "", .is_lone_data = true,
-                              .reason = "a data set that no run names"};
+                              .reason = "a folder without a run, which no run names"};
         a->runs[a->n_runs++] = root;
     }
     return OK;
@@ -429,6 +471,7 @@ static void make_run(struct scene *scene, const struct root *root, struct plan_r
 struct list {
     struct plan_file *files;
     size_t n, capacity;
+    bool has_own;               /* not only what other runs have too */
 };
 
 static void list_add(struct list *list, struct arena *arena, struct plan_file file)
@@ -466,6 +509,15 @@ static void add_folder_source(struct scene *scene, const struct root *root, bool
     list_add(out, scene->arena,
              (struct plan_file){.path = root->folder, .shown = shown, .importer = importer,
                                 .role = importer->role, .reason = importer->title, .size = 0});
+}
+
+static size_t count_true(const bool *flags, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += flags[i];
+    return count;
 }
 
 int assign_files(struct scene *scene, struct assigned *out, struct error *err)
@@ -508,6 +560,7 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
             if (!a.belongs[k])
                 continue;
             has_unreadable[k] |= f->is_unreadable;
+            lists[k].has_own |= count_true(a.belongs, a.n_runs) < a.n_runs || a.n_runs == 1;
             if (f->importer)
                 list_add(&lists[k], arena,
                          (struct plan_file){.path = f->file->path, .shown = f->file->shown,
@@ -520,7 +573,7 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
         add_folder_source(scene, a.runs[k], has_unreadable[k], &lists[k]);
         runs[out->n_runs].files = lists[k].files;
         runs[out->n_runs].n_files = lists[k].n;
-        out->n_runs += lists[k].n > 0;
+        out->n_runs += lists[k].n > 0 && lists[k].has_own;
     }
     out->runs = runs;
     return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the runs") : OK;

@@ -34,7 +34,7 @@ struct root {
     size_t joined;              /* index of the root it is the same run as; its own index: none */
     const struct found *log;    /* a run that is one log without a root, else NULL */
     bool is_whole_argument;     /* everything under the argument is this run */
-    bool is_lone_data;          /* a data set beside the runs of a project that none of them names */
+    bool is_lone_data;          /* a folder beside the runs of a project that is none and belongs to none */
 };
 
 struct scene {                  /* one argument */
@@ -57,6 +57,8 @@ const struct answer *plan_answer(const struct plan_options *options, const char 
 MUST_CHECK int find_roots(struct scene *scene, struct error *err);
 /* Is `path` the folder or below it? */
 bool path_is_below(const char *path, const char *folder);
+/* "job.out" and "job.err", "rank0.log" and "rank1.log" of one folder. */
+bool logs_are_streams(const struct found *a, const struct found *b);
 /* The part of a path before the first component checkpoint-N below `top`; NULL: there is none. */
 const char *folder_of_checkpoint(struct arena *arena, const char *path, const char *top);
 const char *last_component(const char *path);

@@ -113,8 +113,10 @@ static const char *climb_loggers(struct arena *arena, const char *folder, const 
     while (strcmp(folder, top) != 0 && strcmp(folder, "/") != 0) {
         const char *parent = parent_folder(arena, folder);
 
-        if (!is_logger_folder(last_component(folder), last_component(parent)) ||
-            !path_is_below(parent, top))
+        /* What the argument itself is called says nothing of the folders in it. */
+        if (!path_is_below(parent, top) ||
+            !is_logger_folder(last_component(folder),
+                              strcmp(parent, top) == 0 ? "" : last_component(parent)))
             break;
         folder = parent;
     }
@@ -393,17 +395,21 @@ static void plain_name(const struct found *log, char *out, size_t n)
     out[k] = '\0';
 }
 
-static bool are_one_process(const struct log_rows *a, const struct log_rows *b)
+bool logs_are_streams(const struct found *a, const struct found *b)
 {
     char na[256], nb[256];
 
-    if (rows_are_same(&a->rows, &b->rows))
-        return true;
-    if (strcmp(a->log->file->folder, b->log->file->folder) != 0 || (a->rows.n && b->rows.n))
+    if (strcmp(a->file->folder, b->file->folder) != 0)
         return false;
-    plain_name(a->log, na, sizeof na);
-    plain_name(b->log, nb, sizeof nb);
+    plain_name(a, na, sizeof na);
+    plain_name(b, nb, sizeof nb);
     return strcmp(na, nb) == 0;
+}
+
+static bool are_one_process(const struct log_rows *a, const struct log_rows *b)
+{
+    return rows_are_same(&a->rows, &b->rows) ||
+           ((a->rows.n == 0 || b->rows.n == 0) && logs_are_streams(a->log, b->log));
 }
 
 static int log_roots(struct scene *scene, struct error *err)

@@ -280,18 +280,59 @@ static bool alike(double a, double b)
     return fabs(a - b) <= LOSS_ABSOLUTE + LOSS_RELATIVE * fmax(fabs(a), fabs(b));
 }
 
-/* 1 an equal row stands at the same place, 0 only different ones, -1 nothing is there. */
-static int compare_row(const struct loss_rows *a, const struct loss_rows *b, size_t j)
+/* Rows by step where both files state it, else by epoch, which is printed with two decimals. */
+struct places {
+    const double *a, *b;
+    double tolerance;
+    bool is_sorted;             /* a rises: what lies before can be skipped */
+};
+
+static bool all_stated(const double *values, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (isnan(values[i]))
+            return false;
+    return true;
+}
+
+static struct places places_of(const struct loss_rows *a, const struct loss_rows *b)
+{
+    bool by_step = all_stated(a->step, a->n) && all_stated(b->step, b->n);
+    struct places places = {by_step ? a->step : a->epoch, by_step ? b->step : b->epoch,
+                            by_step ? 0 : EPOCH_ABSOLUTE, true};
+
+    for (size_t i = 1; i < a->n && places.is_sorted; i++)
+        places.is_sorted = places.a[i] >= places.a[i - 1];
+    return places;
+}
+
+static size_t first_at(const struct places *places, size_t n, double from)
+{
+    size_t low = 0, high = places->is_sorted ? n : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (places->a[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* 1 an equal row stands at the same place, 0 only different ones, -1 nothing is there. */
+static int compare_row(const struct loss_rows *a, const struct loss_rows *b,
+                       const struct places *places, size_t j)
+{
+    double place = places->b[j];
     int result = -1;
 
-    for (size_t i = 0; i < a->n; i++) {
-        bool by_step = !isnan(a->step[i]) && !isnan(b->step[j]);
-        bool is_here = by_step ? a->step[i] == b->step[j]
-                               : fabs(a->epoch[i] - b->epoch[j]) <= EPOCH_ABSOLUTE;
-
-        if (!is_here)           /* also where a place is NaN */
-            continue;
+    for (size_t i = first_at(places, a->n, place - places->tolerance); i < a->n; i++) {
+        if (places->is_sorted && places->a[i] > place + places->tolerance)
+            break;
+        if (!(fabs(places->a[i] - place) <= places->tolerance))
+            continue;           /* also where a place is NaN */
         if (alike(a->loss[i], b->loss[j]))
             return 1;
         result = 0;
@@ -301,18 +342,28 @@ static int compare_row(const struct loss_rows *a, const struct loss_rows *b, siz
 
 bool rows_are_same(const struct loss_rows *a, const struct loss_rows *b)
 {
-    size_t common = 0, fewer = a->n < b->n ? a->n : b->n;
-
-    if (fewer < 3)
-        return false;
     const struct loss_rows *longer = a->n < b->n ? b : a, *shorter = a->n < b->n ? a : b;
-    size_t differing = 0;
+    size_t common = 0, differing = 0, telling = 0;
+    double last = NAN;
+
+    if (shorter->n < 3)
+        return false;
+    const struct places places = places_of(longer, shorter);
     for (size_t j = 0; j < shorter->n; j++) {
-        int same = compare_row(longer, shorter, j);
+        int same = compare_row(longer, shorter, &places, j);
 
         common += same == 1;
+        if (same == 1 && isfinite(shorter->loss[j]) && shorter->loss[j] != last) {
+            last = shorter->loss[j];
+            telling++;
+        }
         differing += same == 0;
+        if (differing * 20 > shorter->n)
+            return false;
     }
+    /* Two runs whose loss is 0.0 or NaN throughout agree everywhere and are not the same for it. */
+    if (telling < 3)
+        return false;
     /* A console shows the rows before a crash and again after the resume: a few repeat a place with
      * other numbers, next to the many that agree. */
     return (common >= 3 && differing == 0) || (common >= 20 && differing * 20 <= common);

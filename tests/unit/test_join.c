@@ -87,6 +87,17 @@ static void a_differing_row_keeps_runs_apart(void **state)
     assert_false(rows_are_same(&a, &b));
 }
 
+static void constant_losses_join_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct loss_rows a = rows_of(f, "a.jsonl", "metrics_table",
+                                 "{\"step\": 1, \"loss\": 0.0}\n{\"step\": 2, \"loss\": 0.0}\n"
+                                 "{\"step\": 3, \"loss\": 0.0}\n{\"step\": 4, \"loss\": NaN}\n");
+
+    assert_int_equal(a.n, 4);
+    assert_false(rows_are_same(&a, &a));
+}
+
 static void two_common_rows_are_too_few(void **state)
 {
     struct fixture *f = *state;
@@ -136,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_state_and_its_console_are_the_same_run),
         CASE(a_differing_row_keeps_runs_apart),
+        CASE(constant_losses_join_nothing),
         CASE(two_common_rows_are_too_few),
         CASE(a_log_without_a_loss_is_known_to_train_by_its_marker),
         CASE(a_damaged_file_gives_the_rows_before_the_damage),
