@@ -51,18 +51,20 @@ void prompt_remember(struct prompt *prompt, const char *command)
     prompt->history[prompt->n_history++] = copy;
 }
 
-static void insert(struct prompt *prompt, const char *bytes, size_t n)
+/* Puts the bytes at the cursor; all or, in a full line, nothing. */
+static bool insert(struct prompt *prompt, const char *bytes, size_t n)
 {
-    struct buf after;
+    size_t behind = prompt->text.n - prompt->at;
 
-    buf_init(&after, PROMPT_BYTES);
-    buf_add(&after, prompt->text.p + prompt->at, prompt->text.n - prompt->at);
-    prompt->text.n = prompt->at;
-    buf_add(&prompt->text, bytes, n);
-    prompt->at = prompt->text.n;
-    buf_str(&prompt->text, buf_view(&after));
-    prompt->text.failed = false;        /* a full line just takes no more */
-    buf_free(&after);
+    if (prompt->text.n + n > PROMPT_BYTES)
+        return false;
+    buf_add(&prompt->text, bytes, n);           /* makes the room */
+    if (prompt->text.failed)
+        return false;
+    memmove(prompt->text.p + prompt->at + n, prompt->text.p + prompt->at, behind);
+    memcpy(prompt->text.p + prompt->at, bytes, n);
+    prompt->at += n;
+    return true;
 }
 
 static size_t before(const struct prompt *prompt)
@@ -106,8 +108,8 @@ static void show_history(struct prompt *prompt, int by)
 static void complete_text(struct prompt *prompt, prompt_complete_fn *complete, void *ctx)
 {
     struct buf found;
-    struct str rest, one, shared = {NULL, 0};
-    size_t n = 0;
+    struct str rest, one, first = {NULL, 0};
+    size_t n = 0, n_shared = 0;
 
     if (!complete)
         return;
@@ -121,10 +123,10 @@ static void complete_text(struct prompt *prompt, prompt_complete_fn *complete, v
         if (one.n == 0)
             continue;
         if (n++ == 0)
-            shared = one;
-        while (k < shared.n && k < one.n && shared.p[k] == one.p[k])
+            n_shared = (first = one).n;
+        while (k < n_shared && k < one.n && first.p[k] == one.p[k])
             k++;
-        shared.n = k;
+        n_shared = k;
 
         /* only the last word of each is shown */
         struct str shown = one;
@@ -139,16 +141,18 @@ static void complete_text(struct prompt *prompt, prompt_complete_fn *complete, v
             memcpy(prompt->candidates + length + shown.n, "  ", 3);
         }
     }
-    if (shared.n > prompt->text.n) {
-        char *copy = strndup(shared.p, shared.n);
+    first = unicode_cut(first, n_shared);
+    if (first.n > prompt->text.n) {
+        char *copy = strndup(first.p, first.n);
 
         set_text(prompt, copy ? copy : prompt->text.p);
         free(copy);
     }
     if (n == 1) {
         prompt->candidates[0] = '\0';
+        prompt->at = prompt->text.n;
         if (prompt->text.n && prompt->text.p[prompt->text.n - 1] != '/')
-            insert(prompt, " ", 1);
+            (void)insert(prompt, " ", 1);
     }
     buf_free(&found);
 }
@@ -205,16 +209,31 @@ enum prompt_result prompt_key(struct prompt *prompt, int key, prompt_complete_fn
         complete_text(prompt, complete, ctx);
         return PROMPT_CHANGED;
     default:
-        if (key < ' ' || key >= KEYCODE_FIRST)
+        if (key < ' ' || key == 127 || key >= KEYCODE_FIRST)
             return PROMPT_GOES_ON;
-        insert(prompt, bytes, unicode_put(bytes, key));
+        (void)insert(prompt, bytes, unicode_put(bytes, key));
         return PROMPT_CHANGED;
     }
 }
 
+/* A line is a line: breaks and tabs become one blank, other control characters and broken bytes are
+ * left out. */
 void prompt_paste(struct prompt *prompt, struct str text)
 {
-    insert(prompt, text.p, text.n);
+    bool has_blank = false;
+
+    while (text.n) {
+        int32_t codepoint;
+        size_t n = unicode_next(text, &codepoint);
+        bool is_blank = codepoint == '\n' || codepoint == '\r' || codepoint == '\t';
+
+        if (is_blank && !has_blank && !insert(prompt, " ", 1))
+            return;
+        if (!is_blank && codepoint >= ' ' && codepoint != 127 && !insert(prompt, text.p, n))
+            return;
+        has_blank = is_blank;
+        text = str_skip(text, n);
+    }
 }
 
 void prompt_draw(const struct prompt *prompt, struct canvas *canvas, int row)
