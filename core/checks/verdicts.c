@@ -45,6 +45,38 @@ static bool is_fired(const struct verdict_row *row)
     return row->result.verdict >= VERDICT_WARN && !row->dismissed;
 }
 
+static bool is_row(const struct verdict_row *row, const char *id)
+{
+    return strcmp(row->check->id, id) == 0;
+}
+
+/* A hyperparameter is no matter while something cheaper is broken (CHECKS.md, stage 7): the checks
+ * on them wait. The stored result stays as it is; it is shown again once the fault is mended or
+ * dismissed. */
+static void put_off(struct verdict_row *rows, size_t n, struct arena *arena)
+{
+    static const char *const WAITING[] = {"hyperparams-first", "many-knobs", "hyperparams-range"};
+    const char *open = NULL;
+
+    for (size_t i = 0; i < n && !open; i++)
+        if (rows[i].check->stage <= STAGE_SUPERVISED && !rows[i].dismissed &&
+            rows[i].result.verdict == VERDICT_FAIL)
+            open = rows[i].check->id;
+    for (size_t i = 0; open && i < n; i++)
+        for (size_t k = 0; k < sizeof WAITING / sizeof *WAITING; k++) {
+            struct check_result *r = &rows[i].result;
+            if (!is_row(&rows[i], WAITING[k]) || r->verdict == VERDICT_NOT_APPLICABLE)
+                continue;
+            *r = (struct check_result){.check_id = r->check_id,
+                                       .check_version = r->check_version,
+                                       .verdict = VERDICT_NOT_APPLICABLE,
+                                       .branch = "",
+                                       .from_step = NONE,
+                                       .finding = arena_printf(
+                                           arena, "not yet: %s fails, settle it first", open)};
+        }
+}
+
 static void mark(struct verdict_row *rows, size_t n, struct arena *arena)
 {
     struct check_result *results = arena_array(arena, n, sizeof *results);
@@ -94,11 +126,6 @@ static void fill_roots(struct verdicts *out, struct arena *arena)
         if (is_fired(&out->rows[i]) && !out->rows[i].explained_by)
             roots[out->n_roots++] = i;
     out->roots = roots;
-}
-
-static bool is_row(const struct verdict_row *row, const char *id)
-{
-    return strcmp(row->check->id, id) == 0;
 }
 
 /* A setting outside its usual range is a likely cause only when nothing else fired and somebody
@@ -186,6 +213,7 @@ static void make(const struct run *run, const struct check_result *results, size
         fill_row(&rows[i], check_at(i), results, n);
         fill_ticks(&rows[i], ticks, n_ticks);
     }
+    put_off(rows, out->n_rows, arena);
     mark(rows, out->n_rows, arena);
     fill_stages(out);
     fill_roots(out, arena);

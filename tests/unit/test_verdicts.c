@@ -130,6 +130,35 @@ static void a_range_is_no_headline_without_a_bad_outcome(void **state)
     assert_string_equal(headline(b), "nan-bad-data");
 }
 
+static void hyperparameters_wait_while_something_cheaper_fails(void **state)
+{
+    struct board *b = *state;
+
+    put(b, "hyperparams-range", VERDICT_WARN);
+    struct check_result *cheaper = put(b, "lr-zero", VERDICT_WARN);
+    headline(b);
+    assert_int_equal(row(b, "hyperparams-range")->result.verdict, VERDICT_WARN);
+    cheaper->verdict = VERDICT_FAIL;
+    assert_string_equal(headline(b), "lr-zero");
+    assert_int_equal(row(b, "hyperparams-range")->result.verdict, VERDICT_NOT_APPLICABLE);
+    assert_string_equal(row(b, "hyperparams-range")->result.finding,
+                        "not yet: lr-zero fails, settle it first");
+    assert_int_equal(b->verdicts.n_roots, 1);
+    b->ticks[b->n_ticks++] = (struct tick){"lr-zero", "dismissed", "known", 0};
+    headline(b);
+    assert_int_equal(row(b, "hyperparams-range")->result.verdict, VERDICT_WARN);
+}
+
+static void overfitting_does_not_wait(void **state)
+{
+    struct board *b = *state;
+
+    put(b, "lr-zero", VERDICT_FAIL);
+    put(b, "overfit", VERDICT_FAIL);
+    headline(b);
+    assert_int_equal(row(b, "overfit")->result.verdict, VERDICT_FAIL);
+}
+
 static void a_dismissed_finding_counts_nowhere(void **state)
 {
     struct board *b = *state;
@@ -204,6 +233,9 @@ int main(void)
             a_log_that_stops_gives_way_to_any_warning_but_hyperparameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_range_is_no_headline_without_a_bad_outcome, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(hyperparameters_wait_while_something_cheaper_fails, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(overfitting_does_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dismissed_finding_counts_nowhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stages_take_their_worst_and_empty_ones_come_later, set_up,
                                         tear_down),
