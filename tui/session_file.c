@@ -1,6 +1,7 @@
 /* Where the user was, per run. See session_file.h. */
 #include "tui/session_file.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,16 @@ bool session_file_load(const char *run_key, struct session_place *out)
     return found;
 }
 
+static FILE *open_private(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
 void session_file_save(const char *run_key, const struct session_place *place)
 {
     char path[4096], temporary[4200], *bytes = NULL;
@@ -88,10 +99,10 @@ void session_file_save(const char *run_key, const struct session_place *place)
         bytes = NULL;
     rest = str_from(bytes, bytes ? n : 0);
     while (str_split(&rest, '\n', &line))
-        n_lines += parse_line(line, &key, &old);
+        n_lines += parse_line(line, &key, &old) && !str_is(key, run_key);
     skip = n_lines >= SESSION_RUNS ? n_lines - SESSION_RUNS + 1 : 0;
     snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    file = fopen(temporary, "w");
+    file = open_private(temporary);
     rest = str_from(bytes, bytes ? n : 0);
     while (file && str_split(&rest, '\n', &line)) {
         if (!parse_line(line, &key, &old) || str_is(key, run_key))
