@@ -41,7 +41,7 @@ UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
 
 .PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz fuzz-replay golden coverage bench \
-        lint format format-check compile_commands.json install uninstall dist clean help
+        lint format format-check install uninstall dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -145,9 +145,20 @@ format:                                         ## clang-format in place
 prefix ?= /usr/local
 install: flatline                               ## DESTDIR, prefix
 	install -D -m 755 flatline $(DESTDIR)$(prefix)/bin/flatline
-	@for m in $(wildcard tui/man/*.[157]); do install -D -m 644 $$m $(DESTDIR)$(prefix)/share/man/man$${m##*.}/$$(basename $$m); done
-uninstall:
-	rm -f $(DESTDIR)$(prefix)/bin/flatline
+	@mkdir -p $(B)/gen && ./flatline manual flatline > $(B)/gen/flatline.1 && ./flatline manual checks > $(B)/gen/flatline-checks.7
+	install -D -m 644 $(B)/gen/flatline.1 $(DESTDIR)$(prefix)/share/man/man1/flatline.1
+	install -D -m 644 tui/man/flatline-config.5 $(DESTDIR)$(prefix)/share/man/man5/flatline-config.5
+	install -D -m 644 $(B)/gen/flatline-checks.7 $(DESTDIR)$(prefix)/share/man/man7/flatline-checks.7
+	@for s in bash zsh fish; do ./flatline completions $$s > $(B)/gen/completion.$$s || exit 1; done
+	install -D -m 644 $(B)/gen/completion.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/flatline
+	install -D -m 644 $(B)/gen/completion.zsh $(DESTDIR)$(prefix)/share/zsh/site-functions/_flatline
+	install -D -m 644 $(B)/gen/completion.fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/flatline.fish
+uninstall:                                      ## takes away what install put there
+	rm -f $(DESTDIR)$(prefix)/bin/flatline $(DESTDIR)$(prefix)/share/man/man1/flatline.1 \
+	  $(DESTDIR)$(prefix)/share/man/man5/flatline-config.5 $(DESTDIR)$(prefix)/share/man/man7/flatline-checks.7 \
+	  $(DESTDIR)$(prefix)/share/bash-completion/completions/flatline \
+	  $(DESTDIR)$(prefix)/share/zsh/site-functions/_flatline \
+	  $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/flatline.fish
 
 clean:                                          ## removes build/ and the program
 	rm -rf $(B) flatline

@@ -18,6 +18,7 @@ int cli_curves(const struct options *options);
 int cli_memory(const struct options *options);
 int cli_make(const struct options *options);
 int cli_completions(const struct options *options);
+int cli_manual(const struct options *options);        /* manual.c */
 
 /* ---- Shared by the commands and by the UI (cli_session.c) ---- */
 

@@ -23,6 +23,7 @@ static const struct command COMMANDS[] = {
     {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory},
     {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make},
     {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions},
+    {"manual", "PAGE", "a manual page as roff; PAGE: flatline or checks", cli_manual},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -110,6 +111,22 @@ static void help_options(struct buf *out, const struct command *command)
                  row->letter ? row->letter : ' ', row->letter ? ", " : " ", row->name,
                  row->argument ? " " : "", row->argument ? row->argument : "");
         buf_printf(out, "  %-26s %s\n", left, row->help);
+    }
+}
+
+void options_each(struct buf *out, void (*put)(struct buf *, const char *))
+{
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const struct option_row *row = &OPTIONS[i];
+        char name[64];
+
+        snprintf(name, sizeof name, "--%s%s%s", row->name, row->argument ? " " : "",
+                 row->argument ? row->argument : "");
+        buf_puts(out, ".TP\n.B ");
+        put(out, name);
+        buf_putc(out, '\n');
+        put(out, row->help);
+        buf_putc(out, '\n');
     }
 }
 

@@ -37,6 +37,8 @@ struct options {
 int options_parse(int argc, char **argv, struct options *out);
 void options_help(struct buf *out, const struct command *command /* NULL: all */);
 const struct command *options_commands(void);   /* the first is the UI; ends with name NULL */
+/* Every option for the manual page, its texts written by `put`. */
+void options_each(struct buf *out, void (*put)(struct buf *, const char *));
 /* A completion script for bash, zsh or fish; nothing for another shell. */
 void options_completions(struct buf *out, const char *shell);
 
