@@ -194,14 +194,19 @@ bool peek_has_key(const struct peek *peek, const char *key)
 /* Different canonical names: a table whose rows all have learning_rate is no settings file. */
 struct known {
     const char *names[8];
-    size_t n;
+    size_t n, n_seen;
 };
+
+/* A settings file shows what it is early; a vocabulary has thousands of keys. */
+#define KEYS_LOOKED_UP 400
 
 static bool count_known(void *ctx, const char *name)
 {
     struct known *known = ctx;
     bool inverts;
 
+    if (known->n_seen++ == KEYS_LOOKED_UP)
+        return false;
     if (!config_name_is_known(name))
         return true;
     const char *canonical = config_name(SIDE_TRAIN, name, &inverts);
