@@ -12,10 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "tui/cli.h"
 #include "tui/frame.h"
 #include "tui/keys.h"
+
+#define PROGRESS_NS 250000000
 
 void app_say(struct app *app, const char *fmt, ...)
 {
@@ -52,8 +55,13 @@ void app_import(struct app *app, const char *path, bool reimport)
         app->paths[app->n_paths++] = copy;
     }
     if (worker_import(app->worker, app->paths, app->n_paths, app->options->answers,
-                      app->options->n_answers, reimport, &err) != OK)
+                      app->options->n_answers, reimport, &err) != OK) {
         app_complain(app, &err);
+        return;
+    }
+    app->n_imports++;
+    app->desk.is_importing = true;
+    app->desk.import_done = app->desk.import_total = 0;
 }
 
 /* ---- Opening ---- */
@@ -93,21 +101,29 @@ static int open_stores(struct app *app, struct error *err)
 static int open_screen(struct app *app, struct error *err)
 {
     const struct options *options = app->options;
-    int rc = theme_load(&app->theme, options->theme ? options->theme : "default", err);
+    const struct config *config = &app->config;
+    bool ascii = options->ascii || config->ascii;
+    int rc = theme_load(&app->theme,
+                        options->theme     ? options->theme
+                        : config->theme[0] ? config->theme
+                                           : "default",
+                        err);
 
     if (rc != OK)
         return rc;
     if (options->script)
-        rc = screen_script_open(&app->screen, options->script, options->ascii, err);
+        rc = screen_script_open(&app->screen, options->script, ascii, err);
     else
-        rc = screen_curses_open(&app->screen, &app->theme, options->ascii, options->color, err);
+        rc = screen_curses_open(&app->screen, &app->theme, ascii, options->color, err);
     if (rc != OK)
         return rc;
     if (options->script && options->size &&
         sscanf(options->size, "%dx%d", &app->screen->columns, &app->screen->rows) != 2)
         return error_set(err, E_PARSE, "--size %s: expected COLUMNSxROWS", options->size);
     app->desk.ascii = app->screen->ascii;
-    app->desk.line = app->screen->ascii ? LINE_ASCII : LINE_BRAILLE;
+    app->desk.line = app->screen->ascii ? LINE_ASCII
+                     : config->has_line ? config->line
+                                        : LINE_BRAILLE;
     return canvas_open(&app->canvas, app->screen->rows, app->screen->columns, app->screen->ascii,
                        err);
 }
@@ -138,9 +154,12 @@ static int open_app(struct app *app, struct error *err)
     app->desk.check = -1;
     app->desk.step = NONE;
     prompt_init(&app->prompt);
+    app->desk.search = app->search;
     app->desk_arena = arena_open(ARENA_CHECK_BYTES);
-    if (!app->desk_arena)
+    app->search_arena = arena_open(ARENA_FRAME_BYTES);
+    if (!app->desk_arena || !app->search_arena)
         return error_set(err, E_NOMEM, "desk");
+    config_load(&app->config, FRAME_ACTIONS);
     if (options->log && (rc = log_open(options->log, err)) != OK)
         return rc;
     if (options->record && !(app->record = fopen(options->record, "w"))) {
@@ -174,6 +193,7 @@ static void close_app(struct app *app)
     }
     run_facts_close(app->facts);
     arena_close(app->desk_arena);
+    arena_close(app->search_arena);
     canvas_close(app->canvas);
     store_close(app->reader);
     store_close(app->writer);
@@ -197,6 +217,28 @@ static void close_app(struct app *app)
 
 /* ---- The loop ---- */
 
+/* Often enough to see that it goes on, seldom enough to cost nothing on a slow line. */
+static void take_progress(struct app *app, const struct job_message *message)
+{
+    int64_t now = clock_ticks_ns();
+
+    if (app->desk.import_total && message->b && now - app->progress_at < PROGRESS_NS)
+        return;
+    app->progress_at = now;
+    app->desk.import_done = message->a;
+    app->desk.import_total = message->b;
+}
+
+static void end_import(struct app *app)
+{
+    if (app->n_imports > 0)
+        app->n_imports--;
+    app->desk.is_importing = app->n_imports > 0;
+    app->desk.import_total = 0;
+    app->needs_reload = true;
+    app->wants_runs = true;
+}
+
 static void take_messages(struct app *app)
 {
     struct job_message message;
@@ -204,22 +246,18 @@ static void take_messages(struct app *app)
     while (job_next_message(worker_job(app->worker), &message)) {
         switch (message.kind) {
         case JOB_PROGRESS:
-            app->desk.import_done = message.a;
-            app->desk.import_total = message.b;
+            take_progress(app, &message);
             break;
         case JOB_BATCH:
-            if (app->desk.run_id == 0 && message.a && !app->options->at)
-                app->desk.run_id = message.a;
             app->needs_reload = true;
             break;
         case JOB_DONE:
-            if (message.tag == WORKER_IMPORT) {
-                app->desk.import_total = 0;
-                app->needs_reload = true;
-            }
+            if (message.tag == WORKER_IMPORT)
+                end_import(app);
             break;
         case JOB_FAILED:
-            app->desk.import_total = 0;
+            if (message.tag == WORKER_IMPORT)
+                end_import(app);
             app_say(app, "%s", message.text);
             app->message_is_error = true;
             app->needs_reload = true;
@@ -240,6 +278,11 @@ static void refresh(struct app *app)
         if (app_load_desk(app, &err) != OK)
             app_complain(app, &err);
         app->needs_layout = true;
+    }
+    if (app->wants_runs) {              /* nothing here: the runs that were read before */
+        app->wants_runs = false;
+        if (app->desk.run_id == 0 && app->desk.n_runs && !app->has_acted)
+            app_open_view(app, &view_runs);
     }
     if (app->needs_layout)
         app_layout(app);
@@ -378,6 +421,8 @@ static int print_instead(const struct options *options)
     if (isatty(STDOUT_FILENO))
         printf("(no usable terminal: printing the checklist)\n");
     fflush(stdout);
+    if (as_check.color == 0)            /* the terminal is not known to understand it */
+        as_check.color = -1;
     return cli_check(&as_check);
 }
 
@@ -400,6 +445,10 @@ int app_run(const struct options *options)
     rc = open_app(app, &err);
     if (rc == OK) {
         app_import(app, NULL, false);
+        if (app->config.n_problems) {
+            app_say(app, "%s", app->config.problem);
+            app->message_is_error = true;
+        }
         rc = loop(app, &err);
     }
     stop_signal = app->stop_signal;

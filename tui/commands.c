@@ -1,5 +1,6 @@
 /* The `:` commands: by name, with completion. Panes' and the frame's actions are commands too. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 struct named {
     const char *name, *help;
     void (*run)(struct app *app, const char *rest);
+    bool stands_alone;          /* needs nothing behind it */
 };
 
 static void run_goto(struct app *app, const char *rest)
@@ -44,19 +46,19 @@ static void run_open(struct app *app, const char *rest)
 
 static void run_import(struct app *app, const char *rest)
 {
-    if (rest[0])
-        app_import(app, rest, false);
-    else
-        app_say(app, ":import needs a path");
+    app_import(app, rest, false);
 }
 
-static void set_line(struct app *app, const char *value)
+void app_set_line(struct app *app, const char *style)
 {
-    app->desk.line = strcmp(value, "ascii") == 0   ? LINE_ASCII
-                     : strcmp(value, "block") == 0 ? LINE_BLOCK
-                                                   : LINE_BRAILLE;
-    if (app->desk.ascii)
-        app->desk.line = LINE_ASCII;
+    enum line_style line;
+
+    if (!config_parse_line_style(style, &line))
+        app_say(app, ":set line=%s: expected braille, block or ascii", style);
+    else if (app->desk.ascii && line != LINE_ASCII)
+        app_say(app, "this screen is ASCII only");
+    else
+        app->desk.line = line;
     app->needs_layout = true;
 }
 
@@ -79,7 +81,7 @@ static void run_set(struct app *app, const char *rest)
         return;
     }
     if (strcmp(name, "line") == 0) {
-        set_line(app, equals + 1);
+        app_set_line(app, equals + 1);
         return;
     }
     if (!app->desk.verdicts)
@@ -111,6 +113,21 @@ static void default_report(const struct app *app, char *out, size_t n)
     snprintf(out, n, "flatline-out/%s/findings.md", safe);
 }
 
+/* An export that is there already is most likely the user's own of before: Enter writes over it. */
+static void cannot_write(struct app *app, const char *path)
+{
+    char command[4200];
+
+    if (errno == EEXIST) {
+        snprintf(command, sizeof command, "export! %s", path);
+        prompt_open(&app->prompt, PROMPT_COMMAND, command);
+        app_say(app, "it exists already: Enter overwrites, Esc leaves it");
+        return;
+    }
+    app_say(app, "%s: %s", path, strerror(errno));
+    app->message_is_error = true;
+}
+
 static void export_to(struct app *app, const char *path, bool force)
 {
     struct report_options options = {.redact = {.secrets = true},
@@ -135,8 +152,7 @@ static void export_to(struct app *app, const char *path, bool force)
     } else if (text.failed) {
         app_say(app, "the report is larger than %zu MiB", REPORT_BYTES >> 20);
     } else if (!(file = fopen(given, force ? "w" : "wx"))) {
-        app_say(app, "%s: exists already or cannot be written; :export! FILE overwrites", given);
-        app->message_is_error = true;
+        cannot_write(app, given);
     } else {
         bool good = fwrite(text.p, 1, text.n, file) == text.n;
 
@@ -164,32 +180,12 @@ static void run_export_over(struct app *app, const char *rest)
 
 static void run_remark(struct app *app, const char *rest)
 {
-    const struct desk *desk = &app->desk;
-    struct error err;
-
-    if (!desk->verdicts || !rest[0])
-        app_say(app, ":remark needs a text");
-    else if (worker_remark(app->worker, &app->verdicts.run,
-                           desk->check >= 0 ? desk->verdicts->rows[desk->check].check->id : NULL,
-                           NULL, rest, &err) != OK)
-        app_complain(app, &err);
-    else
-        app_say(app, "remark saved");
+    app_save_remark(app, rest);
 }
 
 static void run_dismiss(struct app *app, const char *rest)
 {
-    const struct desk *desk = &app->desk;
-    struct error err;
-
-    if (!desk->verdicts || desk->check < 0 || !rest[0])
-        app_say(app, ":dismiss needs a reason");
-    else if (worker_tick(app->worker, &app->verdicts.run,
-                         desk->verdicts->rows[desk->check].check->id, "dismissed", rest,
-                         &err) != OK)
-        app_complain(app, &err);
-    else
-        app_say(app, "dismissed");
+    app_dismiss(app, rest);
 }
 
 static void run_make(struct app *app, const char *rest)
@@ -210,18 +206,18 @@ static void run_screenshot(struct app *app, const char *rest)
 }
 
 static const struct named COMMANDS[] = {
-    {"goto", "step N", run_goto},
-    {"open", "a run by name, key or path", run_open},
-    {"import", "a file or folder into this run", run_import},
-    {"set", "NAME=VALUE: theme, line, kind, goal, gpu, outcome, split:PATH, role:PATH", run_set},
-    {"export", "the findings as Markdown", run_export},
-    {"export!", "the same over an existing file", run_export_over},
-    {"remark", "a remark about the opened check", run_remark},
-    {"dismiss", "the opened check is no problem here, because …", run_dismiss},
-    {"make", "files for the user", run_make},
-    {"screenshot", "the screen as text into a file", run_screenshot},
-    {"quit", "leave", run_quit},
-    {NULL, NULL, NULL},
+    {"goto", "step N", run_goto, false},
+    {"open", "a run by name, key or path", run_open, false},
+    {"import", "a file or folder into this run", run_import, false},
+    {"set", "NAME=VALUE: theme, line, kind, goal, gpu, outcome, split:PATH, role:PATH", run_set, false},
+    {"export", "the findings as Markdown", run_export, true},
+    {"export!", "the same over an existing file", run_export_over, true},
+    {"remark", "a remark about the opened check", run_remark, false},
+    {"dismiss", "the opened check is no problem here, because …", run_dismiss, false},
+    {"make", "files for the user", run_make, true},
+    {"screenshot", "the screen as text into a file", run_screenshot, false},
+    {"quit", "leave", run_quit, true},
+    {NULL, NULL, NULL, false},
 };
 
 static bool run_action(struct app *app, const char *name)
@@ -239,6 +235,30 @@ static bool run_action(struct app *app, const char *name)
     return false;
 }
 
+/* `:cur` is `:curves` where no other pane begins so. */
+static const struct view_ops *view_by_start(const char *start)
+{
+    const struct view_ops *found = NULL;
+
+    for (size_t i = 0; i < view_count(); i++)
+        if (strncmp(view_at(i)->id, start, strlen(start)) == 0) {
+            if (found)
+                return NULL;
+            found = view_at(i);
+        }
+    return found;
+}
+
+static void say_unknown(struct app *app, const char *name)
+{
+    for (const struct named *c = COMMANDS; c->name; c++)
+        if (strcmp(c->name, name) == 0) {
+            app_say(app, ":%s: expected behind it: %s", name, c->help);
+            return;
+        }
+    app_say(app, ":%s: no such command; Tab completes, ? lists them", name);
+}
+
 void app_command(struct app *app, const char *command)
 {
     struct str text = str_trim(str_of(command)), word;
@@ -251,15 +271,17 @@ void app_command(struct app *app, const char *command)
     text = text.p ? str_trim(text) : str_of("");
     snprintf(rest, sizeof rest, "%.*s", (int)(text.n < 4095 ? text.n : 4095), text.p);
     for (const struct named *c = COMMANDS; c->name; c++)
-        if (strcmp(c->name, name) == 0) {
+        if (strcmp(c->name, name) == 0 && (rest[0] || c->stands_alone)) {
             c->run(app, rest);
             app_after_action(app);
             return;
         }
     if (view_by_id(name))
-        app_open_view(app, view_by_id(name), true);
+        app_open_view(app, view_by_id(name));
+    else if (view_by_start(name))
+        app_open_view(app, view_by_start(name));
     else if (!run_action(app, name))
-        app_say(app, ":%s: no such command; ? lists them", name);
+        say_unknown(app, name);
     app_after_action(app);
 }
 
@@ -288,8 +310,15 @@ void app_screenshot(struct app *app, struct str name)
 
 static void offer(struct buf *out, const char *typed, const char *candidate)
 {
-    if (strncmp(candidate, typed, strlen(typed)) == 0)
-        buf_printf(out, "%s\n", candidate);
+    size_t n = strlen(candidate);
+
+    if (strncmp(candidate, typed, strlen(typed)) != 0)
+        return;
+    for (size_t i = 0; i + n < out->n; i++)     /* a pane may be called as a command is */
+        if ((i == 0 || out->p[i - 1] == '\n') && memcmp(out->p + i, candidate, n) == 0 &&
+            out->p[i + n] == '\n')
+            return;
+    buf_printf(out, "%s\n", candidate);
 }
 
 static void complete_names(struct app *app, const char *typed, struct buf *out)

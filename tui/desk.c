@@ -1,5 +1,5 @@
 /* Loads what the desk holds from the store, and chooses where to stand in it. */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/clock.h"
@@ -39,7 +39,7 @@ int app_load_desk(struct app *app, struct error *err)
     desk->n_remarks = desk->n_user_findings = desk->n_runs = 0;
     arena_reset(app->desk_arena);
     rc = store_runs(app->reader, app->desk_arena, &desk->runs, &desk->n_runs, err);
-    if (rc == OK && desk->run_id == 0)
+    if (rc == OK && (desk->run_id == 0 || !app->has_acted))
         app_choose_first_run(app);
     if (rc == OK && desk->run_id != 0)
         rc = load_run(app, err);
@@ -49,6 +49,8 @@ int app_load_desk(struct app *app, struct error *err)
     }
     if (rc == OK && !app->opened_at_start && desk->verdicts && app->verdicts.n_rows)
         app_place_cursor(app);
+    if (rc == OK)
+        app_suit_views(app);
     return rc;
 }
 
@@ -59,17 +61,30 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* The run of the opened path; without one (a plain `flatline` where nothing is) the newest. */
+static int64_t last_time(const struct run *run)
+{
+    return run->ended_at > run->started_at ? run->ended_at : run->started_at;
+}
+
+/* The latest run below the opened path (or around it: a file of it was named). */
 void app_choose_first_run(struct app *app)
 {
     const struct desk *desk = &app->desk;
+    const struct run *best = NULL;
 
-    for (size_t i = 0; i < desk->n_runs; i++)
-        if (app->folder_key[0] && (is_below(desk->runs[i].folder, app->folder_key) ||
-                                   is_below(app->folder_key, desk->runs[i].folder))) {
-            app->desk.run_id = desk->runs[i].id;
-            return;
-        }
+    for (size_t i = 0; app->folder_key[0] && i < desk->n_runs; i++) {
+        const struct run *run = &desk->runs[i];
+
+        if (!is_below(run->folder, app->folder_key) && !is_below(app->folder_key, run->folder))
+            continue;
+        if (!best || last_time(run) > last_time(best))
+            best = run;
+    }
+    if (best && best->id != desk->run_id) {
+        desk_choose_run(&app->desk, best->id);
+        app->desk.changed &= ~(unsigned)DESK_RUN;
+        app->opened_at_start = false;
+    }
 }
 
 static ptrdiff_t find_check(const struct verdicts *verdicts, const char *id, size_t n)
@@ -81,6 +96,16 @@ static ptrdiff_t find_check(const struct verdicts *verdicts, const char *id, siz
     return -1;
 }
 
+static void go_to_stage(struct app *app, struct str name)
+{
+    for (int i = 0; i < N_STAGES; i++)
+        if (str_is(name, stage_key((enum stage)i)) && app->verdicts.stages[i].n) {
+            app->desk.check = (ptrdiff_t)app->verdicts.stages[i].first;
+            return;
+        }
+    app_say(app, "--at stage=%.*s: expected 0 to 7 or P", (int)name.n, name.p);
+}
+
 /* --at stage=3,check=ID,step=N,row=N */
 static void go_at(struct app *app, const char *at)
 {
@@ -90,44 +115,67 @@ static void go_at(struct app *app, const char *at)
     while (str_split(&rest, ',', &part)) {
         struct str value = part;
 
-        if (!str_split(&value, '=', &name) || !value.p)
-            continue;
-        if (str_is(name, "check")) {
+        (void)str_split(&value, '=', &name);
+        if (!value.p) {
+            app_say(app, "--at %.*s: expected stage=, check=, step= or row=", (int)part.n, part.p);
+        } else if (str_is(name, "check")) {
             ptrdiff_t check = find_check(&app->verdicts, value.p, value.n);
 
             if (check >= 0)
                 app->desk.check = check;
             else
-                app_say(app, "--at: no check %.*s", (int)value.n, value.p);
+                app_say(app, "--at: there is no check %.*s", (int)value.n, value.p);
         } else if (str_is(name, "step") && number_parse_int(value, &number)) {
             app->desk.step = number;
         } else if (str_is(name, "stage")) {
-            for (int i = 0; i < N_STAGES; i++)
-                if (str_is(value, stage_key((enum stage)i)) && app->verdicts.stages[i].n)
-                    app->desk.check = (ptrdiff_t)app->verdicts.stages[i].first;
+            go_to_stage(app, value);
+        } else if (!str_is(name, "row") || !number_parse_int(value, &number)) {
+            app_say(app, "--at %.*s: expected stage=, check=, step= or row= and a number",
+                    (int)part.n, part.p);
         }
     }
 }
 
+static void say_restored(struct app *app, int64_t saved_at)
+{
+    int64_t minutes = (clock_now() - saved_at) / 60;
+
+    if (minutes < 1)
+        app_say(app, "restored your place of just now; Ctrl-R forgets it");
+    else if (minutes < 120)
+        app_say(app, "restored your place from %lld minutes ago; Ctrl-R forgets it",
+                (long long)minutes);
+    else if (minutes < 48 * 60)
+        app_say(app, "restored your place from %lld hours ago; Ctrl-R forgets it",
+                (long long)(minutes / 60));
+    else
+        app_say(app, "restored your place from %lld days ago; Ctrl-R forgets it",
+                (long long)(minutes / 1440));
+}
+
+/* Only a place that differs from where everybody starts is worth a word. */
 static void restore_place(struct app *app)
 {
+    const struct view_ops *view;
     struct session_place place;
     ptrdiff_t check;
+    bool differs;
 
     if (!session_file_load(app->verdicts.run.key, &place))
         return;
     check = find_check(&app->verdicts, place.check_id, strlen(place.check_id));
     if (check < 0)
         return;
+    view = place.view[0] ? view_by_id(place.view) : NULL;
+    differs = app->desk.check != check || app->desk.step != place.step || view;
     app->desk.check = check;
     app->desk.step = place.step;
-    app->place_is_restored = true;
-
-    int64_t minutes = (clock_now() - place.saved_at) / 60;
-
-    app_say(app, "restored your place from %lld %s ago; Ctrl-R forgets it",
-            (long long)(minutes < 120 ? minutes : minutes / 60),
-            minutes < 120 ? "minutes" : "hours");
+    if (view) {
+        app->main_view = view;
+        app->main_is_chosen = true;
+    }
+    if (differs)
+        say_restored(app, place.saved_at);
 }
 
 void app_place_cursor(struct app *app)
@@ -148,6 +196,7 @@ void app_place_cursor(struct app *app)
         restore_place(app);
 }
 
+/* The pane is kept only where it was the user's own choice. */
 void app_save_place(const struct app *app)
 {
     struct session_place place = {.step = app->desk.step, .saved_at = clock_now()};
@@ -157,7 +206,8 @@ void app_save_place(const struct app *app)
         return;
     snprintf(place.check_id, sizeof place.check_id, "%s",
              desk->verdicts->rows[desk->check].check->id);
-    snprintf(place.view, sizeof place.view, "%s", app->main_view->id);
+    if (app->main_is_chosen && app->main_view != &view_help)
+        snprintf(place.view, sizeof place.view, "%s", app->main_view->id);
     snprintf(place.focus, sizeof place.focus, "%d", (int)app->focus);
     session_file_save(desk->verdicts->run.key, &place);
 }

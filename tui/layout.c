@@ -2,15 +2,9 @@
  * and below. Geometry only; panes draw themselves. */
 #include <string.h>
 
-#include "core/base/number.h"
 #include "tui/frame.h"
-#include "tui/keys.h"
-#include "views/verdict_words.h"
 
-#define NARROW_COLUMNS 72
-#define WIDE_COLUMNS   120
-#define SIDE_COLUMNS   140
-#define BOTTOM_ROWS    3
+#define SIDE_COLUMNS 140
 
 struct view *app_view(struct app *app, const struct view_ops *ops)
 {
@@ -105,6 +99,18 @@ static void layout_wide(struct app *app, struct area body)
                  (struct area){body.top + body.rows - runs, 0, runs, left});
 }
 
+/* The pane with the keys beside the checklist, or the checklist beside its evidence. */
+static void layout_half(struct app *app, struct area body)
+{
+    bool is_triage = app->focus == SLOT_TRIAGE;
+    int left = is_triage ? body.columns / 2 : body.columns >= WIDE_COLUMNS ? 32 : 27;
+    enum slot right = is_triage ? SLOT_EVIDENCE : app->focus;
+
+    add_pane(app, SLOT_TRIAGE, &view_triage, (struct area){body.top, 0, body.rows, left});
+    add_pane(app, right, in_slot(app, right),
+             (struct area){body.top, left, body.rows, body.columns - left});
+}
+
 static bool has_slot(const struct app *app, enum slot slot)
 {
     for (size_t i = 0; i < app->n_panes; i++)
@@ -122,7 +128,9 @@ void app_layout(struct app *app)
     app->needs_layout = false;
     if (canvas->rows < 10 || canvas->columns < 40)
         return;
-    if (app->zoom)
+    if (app->zoom == ZOOM_HALF && canvas->columns >= NARROW_COLUMNS)
+        layout_half(app, body);
+    else if (app->zoom == ZOOM_FULL)
         add_pane(app, app->focus, in_slot(app, app->focus), body);
     else if (canvas->columns < NARROW_COLUMNS)
         layout_narrow(app, body);
@@ -168,135 +176,101 @@ void app_load_views(struct app *app, unsigned changed, bool all)
     }
 }
 
-void app_open_view(struct app *app, const struct view_ops *ops, bool focus)
+static bool is_shown(const struct app *app, const struct view_ops *ops, enum slot *slot)
 {
     for (size_t i = 0; i < app->n_panes; i++)
         if (app->panes[i].view->ops == ops) {
-            if (focus)
-                app->focus = app->panes[i].slot;
-            return;
+            *slot = app->panes[i].slot;
+            return true;
         }
-    if (ops == &view_triage || ops == &view_evidence) {     /* one pane at a time */
-        app->focus = ops == &view_triage ? SLOT_TRIAGE : SLOT_EVIDENCE;
-    } else {
-        if (app->n_history == MAX_HISTORY) {
-            memmove(app->history, app->history + 1, (MAX_HISTORY - 1) * sizeof app->history[0]);
-            app->n_history--;
-        }
-        app->history[app->n_history++] = app->main_view;
-        app->main_view = ops;
-        if (focus)
-            app->focus = SLOT_MAIN;
-    }
+    return false;
+}
+
+void app_open_view(struct app *app, const struct view_ops *ops)
+{
+    enum slot slot = SLOT_MAIN;
+    bool shown = is_shown(app, ops, &slot);
+
+    if (shown && slot == app->focus)
+        return;
+    app_mark_way(app);
+    if (!shown && ops == &view_triage)
+        slot = SLOT_TRIAGE;
+    else if (!shown && ops == &view_evidence)
+        slot = SLOT_EVIDENCE;
+    app->focus = slot;
+    if (shown && app->canvas->columns >= NARROW_COLUMNS && app->zoom != ZOOM_HALF)
+        return;
     app->needs_layout = true;
+    if (!shown && slot == SLOT_MAIN) {
+        app->main_view = ops;
+        app->main_is_chosen = true;
+    }
+}
+
+static bool has_log(const struct run_facts *facts)
+{
+    for (size_t i = 0; facts && i < facts->n_sources; i++)
+        if (strcmp(facts->sources[i].importer, "console_log") == 0)
+            return true;
+    return false;
+}
+
+/* Where the evidence of the opened check can be seen: the log for a line of it, the settings when
+ * nothing else is evidence, else the curves; what the run has none of is not shown. */
+static const struct view_ops *suited_main(const struct app *app)
+{
+    const struct run_facts *facts = app->desk.facts;
+    const struct verdict_row *row = app_opened(app);
+    bool has_curves = facts && facts->n_series > 0, has_setting = false, has_rows = false;
+
+    for (size_t i = 0; row && row->result.verdict >= VERDICT_WARN && i < row->result.n_evidence;
+         i++) {
+        const struct evidence *e = &row->result.evidence[i];
+        const char *kind = e->kind ? e->kind : "";
+
+        if (i == 0 && strcmp(kind, "log") == 0 && e->line != NONE)
+            return &view_log;
+        has_setting |= strcmp(kind, "setting") == 0;
+        has_rows |= e->step != NONE;
+    }
+    if (has_curves && (has_rows || !has_setting))
+        return &view_curves;
+    if (has_setting)
+        return &view_settings;
+    return has_curves || !has_log(facts) ? &view_curves : &view_log;
+}
+
+static const struct view_ops *suited_second(const struct app *app)
+{
+    const struct verdict_row *row = app_opened(app);
+
+    if (app->main_view != &view_log)
+        return &view_log;
+    if (row && strncmp(row->check->id, "oom", 3) == 0)
+        return &view_memory;
+    return app->desk.facts && app->desk.facts->n_series ? &view_curves : &view_settings;
+}
+
+void app_suit_views(struct app *app)
+{
+    const struct view_ops *main_view = app->main_is_chosen ? app->main_view : suited_main(app);
+    const struct view_ops *second;
+
+    app->needs_layout |= main_view != app->main_view;
+    app->main_view = main_view;
+    second = suited_second(app);
+    app->needs_layout |= second != app->second_view;
+    app->second_view = second;
 }
 
 /* ---- Drawing ---- */
-
-static void draw_title(struct app *app, struct canvas *canvas)
-{
-    const struct desk *desk = &app->desk;
-    const struct run *run = desk->facts ? &desk->facts->run : NULL;
-    int column = canvas_puts(canvas, 0, 0, STYLE_TITLE, "flatline  ");
-    char done[32], total[32];
-
-    if (run) {
-        column = canvas_puts(canvas, 0, column, STYLE_TITLE, run->name);
-        column = canvas_puts(canvas, 0, column, STYLE_TEXT, "  ");
-        if (desk->facts->last_step != NONE && desk->facts->max_steps != NONE)
-            column = canvas_printf(canvas, 0, column, STYLE_TEXT, "%lld/%lld ",
-                                   (long long)desk->facts->last_step,
-                                   (long long)desk->facts->max_steps);
-        else if (desk->facts->last_step != NONE)
-            column = canvas_printf(canvas, 0, column, STYLE_TEXT, "step %lld ",
-                                   (long long)desk->facts->last_step);
-        column = canvas_puts(canvas, 0, column,
-                             run->outcome == OUTCOME_CRASHED ? STYLE_FAIL : STYLE_STRONG,
-                             run->outcome == OUTCOME_CRASHED ? "CRASHED"
-                                                             : outcome_name(run->outcome));
-        column = canvas_printf(canvas, 0, column, STYLE_TEXT, "  %s%s", run_kind_name(run->kind),
-                               desk->facts->kind_is_assumed ? "?" : "");
-        if (canvas->columns >= WIDE_COLUMNS && run->framework)
-            column = canvas_printf(canvas, 0, column, STYLE_DIM, "   %s", run->framework);
-    }
-    if (desk->import_total > 0) {
-        number_bytes(done, (double)desk->import_done);
-        number_bytes(total, (double)desk->import_total);
-        canvas_printf(canvas, 0, column, STYLE_MESSAGE, "   reading %s of %s", done, total);
-    }
-}
-
-static size_t not_exported(const struct desk *desk)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < desk->n_user_findings; i++)
-        n += !desk->user_findings[i].exported;
-    return n;
-}
-
-static void draw_position(struct app *app, struct canvas *canvas, int row)
-{
-    const struct desk *desk = &app->desk;
-    const struct verdicts *verdicts = desk->verdicts;
-
-    if (app->message[0]) {
-        canvas_puts(canvas, row, 0, app->message_is_error ? STYLE_FAIL : STYLE_MESSAGE,
-                    app->message);
-        return;
-    }
-    for (int i = 0; verdicts && i < N_STAGES; i++) {
-        const struct stage_row *stage = &verdicts->stages[i];
-
-        if (desk->check < (ptrdiff_t)stage->first ||
-            desk->check >= (ptrdiff_t)(stage->first + stage->n))
-            continue;
-        canvas_printf(canvas, row, 0, STYLE_TEXT,
-                      "%s %s, check %zd of %zu   %zu of your findings, %zu not exported",
-                      stage_key(stage->stage), stage_name(stage->stage),
-                      desk->check - (ptrdiff_t)stage->first + 1, stage->n, desk->n_user_findings,
-                      not_exported(desk));
-    }
-}
-
-/* The value at the cursor, from whichever pane has one: the focused first, then the main one. */
-static void draw_values(struct app *app, struct canvas *canvas, int row)
-{
-    const struct view *views[2] = {app_focused(app), app_view(app, app->main_view)};
-    struct buf text;
-
-    buf_init(&text, 1 << 12);
-    if (app->search[0] && app->search_n)
-        buf_printf(&text, "/%s  %zu of %zu   ", app->search, app->search_at, app->search_n);
-    else if (app->search[0])
-        buf_printf(&text, "/%s  not found   ", app->search);
-    for (int i = 0; i < 2; i++)
-        if (views[i] && views[i]->ops->status) {
-            size_t n = text.n;
-
-            views[i]->ops->status(views[i], &text);
-            if (text.n > n)
-                break;
-        }
-    canvas_text(canvas, row, 0, STYLE_STATUS, buf_view(&text));
-    buf_free(&text);
-}
-
-static void draw_keys(const struct app *app, struct canvas *canvas, int row)
-{
-    static const char *const wide =
-        "?/h help  Tab pane  ] [ check  } { evidence  Enter open  Esc back  z zoom  V panes  "
-        "+ - = zoom  arrows cursor  f finding  e remark  v mark  E export  / search  : command  q quit";
-    static const char *const narrow =
-        "?help Tab pane ]next check Enter open f finding / search : command q quit";
-
-    canvas_puts(canvas, row, 0, STYLE_KEYS, app->canvas->columns >= WIDE_COLUMNS ? wide : narrow);
-}
 
 /* "triage 7/9": how many stages are decided. */
 static void pane_title(const struct app *app, const struct view *view, char *out, size_t n)
 {
     const struct verdicts *verdicts = app->desk.verdicts;
+    const char *heading;
     int decided = 0;
 
     for (int i = 0; verdicts && i < N_STAGES; i++)
@@ -306,8 +280,24 @@ static void pane_title(const struct app *app, const struct view *view, char *out
     else if (view->ops == &view_evidence && verdicts && app->desk.check >= 0)
         snprintf(out, n, "%s %s", stage_key(verdicts->rows[app->desk.check].check->stage),
                  verdicts->rows[app->desk.check].check->id);
+    else if (view->ops->heading && (heading = view->ops->heading(view)))
+        snprintf(out, n, "%s  %s", view->ops->title, heading);
     else
         snprintf(out, n, "%s", view->ops->title);
+}
+
+/* "3 of 40" in the lower border. */
+static void draw_place(const struct view *view, struct canvas *canvas, int row, int end)
+{
+    struct buf text;
+
+    if (!view->ops->position)
+        return;
+    buf_init(&text, 200);
+    view->ops->position(view, &text);
+    if (text.n && (int)text.n + 6 < view->columns)
+        canvas_printf(canvas, row, end - (int)text.n - 4, STYLE_DIM, " %s ", text.p);
+    buf_free(&text);
 }
 
 static void draw_pane(struct app *app, const struct pane *pane)
@@ -323,21 +313,10 @@ static void draw_pane(struct app *app, const struct pane *pane)
     canvas_clip(app->canvas, &inner);
     pane->view->ops->draw(pane->view, app->canvas);
     canvas_clip(app->canvas, NULL);
-}
-
-static void draw_bottom(struct app *app, struct canvas *canvas)
-{
-    int row = canvas->rows - BOTTOM_ROWS;
-
-    if (app->prompt.kind != PROMPT_NONE && app->prompt.candidates[0])
-        canvas_puts(canvas, row, 0, STYLE_DIM, app->prompt.candidates);
-    else
-        draw_values(app, canvas, row);
-    draw_position(app, canvas, row + 1);
-    if (app->prompt.kind != PROMPT_NONE)
-        prompt_draw(&app->prompt, canvas, row + 2);
-    else
-        draw_keys(app, canvas, row + 2);
+    draw_place(pane->view, app->canvas, pane->area.top + pane->area.rows - 1,
+               pane->area.left + pane->area.columns);
+    if (app->search[0] && pane->view->has_focus)
+        app_mark_hits(app, app->canvas, &inner);
 }
 
 void app_draw(struct app *app)
@@ -350,10 +329,10 @@ void app_draw(struct app *app)
     if (canvas->rows < 10 || canvas->columns < 40) {
         canvas_puts(canvas, 0, 0, STYLE_TEXT, "terminal too small (need 40x10)");
     } else {
-        draw_title(app, canvas);
+        app_draw_title(app, canvas);
         for (size_t i = 0; i < app->n_panes; i++)
             draw_pane(app, &app->panes[i]);
-        draw_bottom(app, canvas);
+        app_draw_bottom(app, canvas, canvas->rows - BOTTOM_ROWS);
     }
     app->screen->present(app->screen, canvas);
 }

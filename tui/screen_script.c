@@ -126,6 +126,25 @@ static void close_script(struct screen *screen)
     free(script);
 }
 
+static int read_stdin(char **out, size_t *n, struct error *err)
+{
+    struct buf text;
+    char piece[4096];
+    size_t got;
+
+    buf_init(&text, SCRIPT_BYTES);
+    while ((got = fread(piece, 1, sizeof piece, stdin)) > 0)
+        buf_add(&text, piece, got);
+    if (ferror(stdin) || text.failed) {
+        buf_free(&text);
+        return error_set(err, E_IO, "standard input: not readable as a script of at most %zu bytes",
+                         SCRIPT_BYTES);
+    }
+    *n = text.n;
+    *out = buf_steal(&text);
+    return *out ? OK : error_set(err, E_NOMEM, "script");
+}
+
 int screen_script_open(struct screen **out, const char *path, bool ascii, struct error *err)
 {
     struct script *script = calloc(1, sizeof *script);
@@ -134,8 +153,8 @@ int screen_script_open(struct screen **out, const char *path, bool ascii, struct
 
     if (!script)
         return error_set(err, E_NOMEM, "script");
-    rc = source_slurp(strcmp(path, "-") == 0 ? "/dev/stdin" : path, SCRIPT_BYTES, &script->text,
-                      &n, err);
+    rc = strcmp(path, "-") == 0 ? read_stdin(&script->text, &n, err)
+                                : source_slurp(path, SCRIPT_BYTES, &script->text, &n, err);
     if (rc != OK) {
         free(script);
         return rc;

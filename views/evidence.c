@@ -4,32 +4,24 @@
 #include <string.h>
 
 #include "views/registry.h"
-#include "views/textflow.h"
+#include "views/scroll.h"
 #include "views/verdict_words.h"
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_NEXT_CHECK,
-       ACT_PREVIOUS_CHECK, ACT_NEXT, ACT_PREVIOUS, ACT_OPEN, ACT_ADD };
+#define WHY_LINES 2
+
+enum { ACT_OPEN };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "scroll down"},
-    {ACT_UP, "up", "k Up", "scroll up"},
-    {ACT_TOP, "top", "g Home", "first line"},
-    {ACT_BOTTOM, "bottom", "G End", "last line"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
-    {ACT_NEXT_CHECK, "next-check", "]", "evidence of the next check"},
-    {ACT_PREVIOUS_CHECK, "previous-check", "[", "evidence of the previous check"},
-    {ACT_NEXT, "next-evidence", "}", "next piece of evidence"},
-    {ACT_PREVIOUS, "previous-evidence", "{", "previous piece of evidence"},
-    {ACT_OPEN, "open", "Enter", "go to the place of the evidence"},
-    {ACT_ADD, "add-file", "a", "add the missing file (:import PATH)"},
+    {ACT_OPEN, "open", "Enter", "go to the place of the evidence; on a ? add the missing file"},
+    MOTION_ACTIONS,
     {0, NULL, NULL, NULL},
 };
 
 struct state {
-    struct textflow flow;
-    size_t top;
-    ptrdiff_t check;            /* what `top` belongs to */
+    struct scroll scroll;
+    ptrdiff_t check;            /* what the place in the text belongs to */
+    size_t evidence;
+    int64_t run_id;
 };
 
 static const struct verdict_row *opened(const struct view *view)
@@ -44,7 +36,8 @@ static const struct verdict_row *opened(const struct view *view)
 /* A label in the first five columns, the text behind it. */
 static void label(struct textflow *flow, enum style_role style, const char *word)
 {
-    flow_break(flow);
+    if (flow->n_lines)
+        flow_break(flow);
     flow_indent(flow, 0, 5);
     flow_printf(flow, style, "%-4s ", word);
 }
@@ -60,16 +53,39 @@ static void say_found(struct textflow *flow, const struct verdict_row *row)
     flow_puts(flow, STYLE_STRONG, row->result.finding ? row->result.finding : row->check->title);
 }
 
+/* The first pieces of evidence in a row: what the verdict stands on, before any scrolling. Two lines
+ * of the pane at most, so that what to press next is seen too. */
 static void say_why(struct textflow *flow, const struct verdict_row *row)
 {
     const struct check_result *result = &row->result;
+    int room = WHY_LINES * (flow->columns > 12 ? flow->columns - 6 : 6), used = 0;
+    size_t n = 0;
 
     label(flow, STYLE_DIM, "WHY");
-    if (result->verdict < VERDICT_WARN && result->finding)
+    if (result->verdict < VERDICT_WARN && result->finding) {
         flow_puts(flow, STYLE_TEXT, result->finding);
-    else if (result->n_evidence && result->evidence[0].text)
-        flow_puts(flow, STYLE_TEXT, result->evidence[0].text);
-    else
+        return;
+    }
+    for (size_t i = 0; i < result->n_evidence; i++) {
+        const struct evidence *e = &result->evidence[i];
+        bool has_step = e->step != NONE && (e->last_step == NONE || e->last_step == e->step);
+        struct str text = str_of(e->text);
+        int width = canvas_width(flow->canvas, text) + (has_step ? 14 : 2);
+
+        if (text.n == 0 || (n && used + width > room))
+            continue;
+        flow_puts(flow, STYLE_TEXT, n++ ? "; " : "");
+        if (width > room) {
+            flow_text(flow, STYLE_TEXT, canvas_cut(flow->canvas, text, room - 16));
+            flow_puts(flow, STYLE_DIM, "..");
+        } else {
+            flow_text(flow, STYLE_TEXT, text);
+        }
+        if (has_step)
+            flow_printf(flow, STYLE_DIM, " (step %lld)", (long long)e->step);
+        used += width;
+    }
+    if (n == 0)
         flow_puts(flow, STYLE_TEXT, row->check->why);
 }
 
@@ -115,12 +131,16 @@ static void say_next(const struct view *view, struct textflow *flow, const struc
     if (i < result->n_evidence) {
         const char *place = evidence_place(view->desk->facts, &result->evidence[i], view->arena);
 
-        if (place[0])
-            flow_printf(flow, STYLE_TEXT, "Enter opens %s", place);
+        if (result->evidence[i].kind && strcmp(result->evidence[i].kind, "setting") == 0)
+            flow_puts(flow, STYLE_TEXT, "Enter shows the setting, ");
+        else if (place[0])
+            flow_printf(flow, STYLE_TEXT, "Enter opens %s, ", place);
+        if (result->n_evidence > 1)
+            flow_puts(flow, STYLE_TEXT, "} next evidence, ");
     }
     flow_puts(flow, STYLE_TEXT,
-              result->verdict >= VERDICT_WARN ? "  f finding, v mark, ] next check"
-                                              : "  ] next check");
+              result->verdict >= VERDICT_WARN ? "f finding, v mark, ] next check"
+                                              : "] next check");
 }
 
 static void say_basis(struct textflow *flow, const struct verdict_row *row)
@@ -189,25 +209,28 @@ static void say_list(struct textflow *flow, const char *title, const char *const
     flow_break(flow);
 }
 
-static int load(struct view *view, struct error *err)
+static void say_remarks(const struct view *view, struct textflow *flow,
+                        const struct verdict_row *row)
 {
-    struct state *state = view->state;
-    const struct verdict_row *row = opened(view);
-    struct textflow *flow = &state->flow;
+    flow_indent(flow, 0, 0);
+    for (size_t i = 0; i < view->desk->n_remarks; i++) {
+        const struct remark *remark = &view->desk->remarks[i];
 
-    (void)err;
-    if (state->check != view->desk->check) {
-        state->check = view->desk->check;
-        state->top = 0;
+        if (!remark->check_id || strcmp(remark->check_id, row->check->id) != 0)
+            continue;
+        flow_break(flow);
+        flow_printf(flow, STYLE_MESSAGE, "remark: %s", remark->text);
     }
-    flow_begin(flow, view->arena, view->canvas, view->columns > 1 ? view->columns : 1);
-    if (!row)
-        return OK;
+}
+
+static void say_all(struct view *view, struct textflow *flow, const struct verdict_row *row)
+{
     say_found(flow, row);
     say_why(flow, row);
     say_see(view, flow, row);
     say_next(view, flow, row);
     say_basis(flow, row);
+    say_remarks(view, flow, row);
     say_evidence(view, flow, &row->result);
     say_list(flow, "what to do, cheapest first", row->result.fixes, row->result.n_fixes);
     say_list(flow, "import to decide", row->result.missing, row->result.n_missing);
@@ -215,136 +238,113 @@ static int load(struct view *view, struct error *err)
     flow_break(flow);
     flow_indent(flow, 0, 0);
     flow_puts(flow, STYLE_DIM, row->check->why);
-    for (size_t i = 0; i < view->desk->n_remarks; i++) {
-        const struct remark *remark = &view->desk->remarks[i];
+}
 
-        if (remark->check_id && strcmp(remark->check_id, row->check->id) == 0) {
-            flow_break(flow);
-            flow_printf(flow, STYLE_MESSAGE, "remark: %s", remark->text);
-        }
+/* The chosen piece of evidence has to be seen when it was chosen by a key. */
+static void follow_evidence(struct view *view)
+{
+    struct state *state = view->state;
+    size_t line;
+
+    if (state->evidence == view->desk->evidence)
+        return;
+    state->evidence = view->desk->evidence;
+    line = flow_find_tag(&state->scroll.flow, (int)state->evidence);
+    if (line < state->scroll.top || line >= state->scroll.top + (size_t)view->rows)
+        scroll_go(&state->scroll, line, view->rows);
+}
+
+static int load(struct view *view, struct error *err)
+{
+    struct state *state = view->state;
+    const struct verdict_row *row = opened(view);
+
+    (void)err;
+    if (state->check != view->desk->check || state->run_id != view->desk->run_id) {
+        state->check = view->desk->check;
+        state->run_id = view->desk->run_id;
+        state->evidence = 0;
+        state->scroll.top = 0;
     }
-    if (state->top >= flow->n_lines)
-        state->top = 0;
+    scroll_begin(&state->scroll, view);
+    if (!row)
+        return OK;
+    say_all(view, &state->scroll.flow, row);
+    scroll_end(&state->scroll, view);
+    follow_evidence(view);
     return OK;
 }
 
 static void draw(const struct view *view, struct canvas *canvas)
 {
-    const struct state *state = view->state;
-
-    if (!opened(view)) {
-        canvas_puts(canvas, 0, 0, STYLE_DIM, "no check is open");
-        return;
-    }
-    flow_draw(&state->flow, canvas, state->top, 0);
-    if (state->top + (size_t)view->rows < state->flow.n_lines && view->rows > 1)
-        canvas_right(canvas, view->rows - 1, view->columns, STYLE_DIM, "more");
+    if (!opened(view))
+        canvas_puts(canvas, 0, 0, STYLE_DIM,
+                    view->desk->is_importing ? "reading the files; checks follow" : "no check is open");
+    else
+        scroll_draw(&((const struct state *)view->state)->scroll, canvas);
 }
 
-static void move(struct view *view, ptrdiff_t by)
-{
-    struct state *state = view->state;
-    ptrdiff_t last = (ptrdiff_t)state->flow.n_lines - view->rows;
-    ptrdiff_t to = (ptrdiff_t)state->top + by;
-
-    state->top = (size_t)(to > last ? (last > 0 ? last : 0) : to < 0 ? 0 : to);
-}
-
-static void choose(struct view *view, ptrdiff_t by)
-{
-    const struct verdict_row *row = opened(view);
-    ptrdiff_t to = (ptrdiff_t)view->desk->evidence + by;
-
-    if (!row || to < 0 || to >= (ptrdiff_t)row->result.n_evidence)
-        return;
-    desk_choose_evidence(view->desk, (size_t)to);
-    if (row->result.evidence[to].step != NONE)
-        desk_choose_step(view->desk, row->result.evidence[to].step);
-}
-
-/* Where the evidence is: a log line in the log, a setting in the settings, rows on the curve. */
+/* A missing file is asked for; a setting is shown among the settings, a row that has a step on the
+ * curve unless its line is known, all else at its line in its file. */
 static void open_place(struct view *view)
 {
     const struct verdict_row *row = opened(view);
+    struct desk *desk = view->desk;
     const struct evidence *e;
 
-    if (row->result.verdict == VERDICT_UNKNOWN || view->desk->evidence >= row->result.n_evidence) {
-        view->desk->request = "import ";
+    if (row->result.verdict == VERDICT_UNKNOWN) {
+        desk->request = "import ";
         return;
     }
-    e = &row->result.evidence[view->desk->evidence];
+    if (desk->evidence >= row->result.n_evidence)
+        return;
+    e = &row->result.evidence[desk->evidence];
     if (e->step != NONE)
-        desk_choose_step(view->desk, e->step);
-    if (e->kind && strcmp(e->kind, "rows") == 0)
-        view->desk->open_view = "curves";
+        desk_choose_step(desk, e->step);
+    if (e->kind && strcmp(e->kind, "setting") == 0)
+        desk->open_view = "settings";
+    else if (e->source_id && e->line != NONE)
+        desk->open_view = "log";
+    else if (e->step != NONE)
+        desk->open_view = "curves";
     else if (e->source_id)
-        view->desk->open_view = "log";
+        desk->open_view = "log";
 }
 
 static bool act(struct view *view, int action)
 {
-    struct desk *desk = view->desk;
-
     if (!opened(view))
         return false;
-    switch (action) {
-    case ACT_DOWN:
-        move(view, 1);
-        return true;
-    case ACT_UP:
-        move(view, -1);
-        return true;
-    case ACT_TOP:
-        move(view, -(ptrdiff_t)((struct state *)view->state)->flow.n_lines);
-        return true;
-    case ACT_BOTTOM:
-        move(view, (ptrdiff_t)((struct state *)view->state)->flow.n_lines);
-        return true;
-    case ACT_PAGE_DOWN:
-        move(view, view->rows - 1);
-        return true;
-    case ACT_PAGE_UP:
-        move(view, 1 - view->rows);
-        return true;
-    case ACT_NEXT_CHECK:
-        if (desk->check + 1 < (ptrdiff_t)desk->verdicts->n_rows)
-            desk_choose_check(desk, desk->check + 1);
-        return true;
-    case ACT_PREVIOUS_CHECK:
-        if (desk->check > 0)
-            desk_choose_check(desk, desk->check - 1);
-        return true;
-    case ACT_NEXT:
-        choose(view, 1);
-        return true;
-    case ACT_PREVIOUS:
-        choose(view, -1);
-        return true;
-    case ACT_OPEN:
-        open_place(view);
-        return true;
-    case ACT_ADD:
-        desk->request = "import ";
-        return true;
-    default:
-        return false;
-    }
+    if (action != ACT_OPEN)
+        return scroll_act(&((struct state *)view->state)->scroll, action, view->rows);
+    open_place(view);
+    return true;
 }
 
 static size_t n_lines(const struct view *view)
 {
-    return ((const struct state *)view->state)->flow.n_lines;
+    return ((const struct state *)view->state)->scroll.flow.n_lines;
 }
 
 static struct str line_text(const struct view *view, size_t i)
 {
-    return flow_line_text(&((const struct state *)view->state)->flow, i, view->arena);
+    return flow_line_text(&((const struct state *)view->state)->scroll.flow, i, view->arena);
 }
 
 static void go(struct view *view, size_t i)
 {
-    ((struct state *)view->state)->top = 0;
-    move(view, (ptrdiff_t)i);
+    scroll_go(&((struct state *)view->state)->scroll, i, view->rows);
+}
+
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->scroll.top;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    if (opened(view))
+        scroll_position(&((const struct state *)view->state)->scroll, view->rows, out);
 }
 
 const struct view_ops view_evidence = {
@@ -358,5 +358,7 @@ const struct view_ops view_evidence = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
     .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
 };

@@ -1,29 +1,26 @@
 /* The user's findings and remarks, and the program's findings: what an export will hold. */
 #include "views/registry.h"
-#include "views/table.h"
+#include "views/scroll.h"
 #include "views/verdict_words.h"
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_OPEN, ACT_LEFT, ACT_RIGHT };
+enum { ACT_OPEN, ACT_LEFT, ACT_RIGHT };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "next finding"},
-    {ACT_UP, "up", "k Up", "previous finding"},
-    {ACT_TOP, "top", "g Home", "first finding"},
-    {ACT_BOTTOM, "bottom", "G End", "last finding"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp", "a page up"},
     {ACT_OPEN, "open", "Enter", "open its evidence"},
+    MOTION_ACTIONS,
     {ACT_LEFT, "left", "Left", "scroll to the left"},
     {ACT_RIGHT, "right", "Right", "scroll to the right"},
     {0, NULL, NULL, NULL},
 };
 
 static const struct table_column COLUMNS[] = {
-    {"who", false, 0}, {"", false, 0}, {"check", false, 0}, {"finding", false, 0}};
+    {"", false, 0}, {"check", false, 26}, {"finding", false, 0}, {"by", false, 0}};
 
 struct item {
     const char *who, *check_id, *text;
     enum verdict verdict;
+    const char *word;           /* of the verdict, or what else it is */
+    bool is_quiet;              /* dismissed, or a consequence of another */
 };
 
 struct state {
@@ -38,15 +35,16 @@ static struct str cell(const void *context, size_t row, size_t column, enum styl
 
     switch (column) {
     case 0:
+        *style = item->is_quiet ? STYLE_DIM : verdict_style(item->verdict);
+        return str_of(item->word);
+    case 1:
+        return str_of(item->check_id ? item->check_id : "");
+    case 2:
+        *style = item->is_quiet ? STYLE_DIM : STYLE_TEXT;
+        return str_of(item->text ? item->text : "");
+    default:
         *style = STYLE_DIM;
         return str_of(item->who);
-    case 1:
-        *style = verdict_style(item->verdict);
-        return str_of(item->verdict == VERDICT_NOT_APPLICABLE ? "" : verdict_word(item->verdict));
-    case 2:
-        return str_of(item->check_id ? item->check_id : "");
-    default:
-        return str_of(item->text ? item->text : "");
     }
 }
 
@@ -68,20 +66,22 @@ static int load(struct view *view, struct error *err)
         if (finding->verdict)
             (void)verdict_parse(finding->verdict, &verdict);
         items[n++] = (struct item){finding->exported ? "you, exported" : "you", finding->check_id,
-                                   finding->sentence, verdict};
+                                   finding->sentence, verdict, verdict_word(verdict), false};
     }
     for (size_t i = 0; i < desk->n_remarks; i++)
-        items[n++] = (struct item){"remark", desk->remarks[i].check_id, desk->remarks[i].text,
-                                   VERDICT_NOT_APPLICABLE};
+        items[n++] = (struct item){"you", desk->remarks[i].check_id, desk->remarks[i].text,
+                                   VERDICT_NOT_APPLICABLE, "note", false};
     for (size_t i = 0; i < n_rows; i++) {
         const struct verdict_row *row = &desk->verdicts->rows[i];
 
         if (row->dismissed)
-            items[n++] = (struct item){"dismissed", row->check->id, row->dismissed,
-                                       row->result.verdict};
+            items[n++] = (struct item){"you: not a problem", row->check->id, row->dismissed,
+                                       row->result.verdict, "off", true};
         else if (row->result.verdict >= VERDICT_WARN)
-            items[n++] = (struct item){row->explained_by ? "follows" : "flatline", row->check->id,
-                                       row->result.finding, row->result.verdict};
+            items[n++] = (struct item){row->explained_by ? "follows from another"
+                                                         : "flatline",
+                                       row->check->id, row->result.finding, row->result.verdict,
+                                       verdict_word(row->result.verdict), row->explained_by};
     }
     state->items = items;
     state->n_items = n;
@@ -123,27 +123,10 @@ static void open_item(struct view *view)
 static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
-    int page = view->rows > 2 ? view->rows - 2 : 1;
 
+    if (motion_table(&state->table, action, view->rows))
+        return true;
     switch (action) {
-    case ACT_DOWN:
-        table_move(&state->table, 1, view->rows);
-        return true;
-    case ACT_UP:
-        table_move(&state->table, -1, view->rows);
-        return true;
-    case ACT_TOP:
-        table_go(&state->table, 0, view->rows);
-        return true;
-    case ACT_BOTTOM:
-        table_go(&state->table, state->n_items, view->rows);
-        return true;
-    case ACT_PAGE_DOWN:
-        table_move(&state->table, page, view->rows);
-        return true;
-    case ACT_PAGE_UP:
-        table_move(&state->table, -page, view->rows);
-        return true;
     case ACT_OPEN:
         open_item(view);
         return true;
@@ -176,6 +159,16 @@ static void go(struct view *view, size_t i)
     table_go(&((struct state *)view->state)->table, i, view->rows);
 }
 
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->table.selected;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    table_position(&((const struct state *)view->state)->table, view->rows, out);
+}
+
 const struct view_ops view_findings = {
     .id = "findings",
     .title = "findings",
@@ -187,5 +180,7 @@ const struct view_ops view_findings = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
     .depends_on = DESK_RUN | DESK_CHECK,
 };

@@ -1,22 +1,14 @@
 /* Help made from the tables of actions: the frame's, then each pane's. */
 #include "views/registry.h"
-#include "views/textflow.h"
-
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP };
+#include "views/scroll.h"
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "scroll down"},
-    {ACT_UP, "up", "k Up", "scroll up"},
-    {ACT_TOP, "top", "g Home", "first line"},
-    {ACT_BOTTOM, "bottom", "G End", "last line"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    MOTION_ACTIONS,
     {0, NULL, NULL, NULL},
 };
 
 struct state {
-    struct textflow flow;
-    size_t top;
+    struct scroll scroll;
 };
 
 static const struct action *frame_actions;
@@ -29,104 +21,124 @@ void view_help_set_frame_actions(const struct action *actions,
     bound_keys = keys;
 }
 
-static void say_actions(struct textflow *flow, const char *title, const char *view_id,
-                        const struct action *actions)
+static const struct view_ops *focused;
+
+void view_help_set_focus(const struct view_ops *ops)
 {
+    if (ops != &view_help)
+        focused = ops;
+}
+
+static void say_action(struct textflow *flow, const struct action *action, const char *keys)
+{
+    bool is_narrow = flow->columns < 64;
+
     flow_break(flow);
+    flow_indent(flow, 2, is_narrow ? 6 : 36);
+    flow_printf(flow, STYLE_STRONG, is_narrow ? "%s" : "%-14s", keys);
+    flow_printf(flow, STYLE_DIM, is_narrow ? " %s" : " %-17s", action->name);
+    flow_printf(flow, STYLE_TEXT, " %s", action->help);
+}
+
+static void say_title(struct textflow *flow, const char *title)
+{
+    if (flow->n_lines) {
+        flow_break(flow);
+        flow_break(flow);
+    }
     flow_indent(flow, 0, 0);
     flow_puts(flow, STYLE_STRONG, title);
+}
+
+/* Moving is the same in all panes that have it: said once. */
+static void say_actions(struct textflow *flow, const char *title, const char *view_id,
+                        const struct action *actions, bool with_motions)
+{
+    bool has_title = false;
+
     for (const struct action *action = actions; action && action->name; action++) {
-        flow_break(flow);
-        flow_indent(flow, 2, 36);
-        flow_printf(flow, STYLE_TEXT, "%-16s", bound_keys ? bound_keys(action, view_id) : action->keys);
-        flow_printf(flow, STYLE_DIM, " %-18s", action->name);
-        flow_printf(flow, STYLE_TEXT, " %s", action->help);
+        if (!with_motions && action->id >= MOTION_FIRST && action->id <= MOTION_PAGE_UP)
+            continue;
+        if (!has_title)
+            say_title(flow, title);
+        has_title = true;
+        say_action(flow, action, bound_keys ? bound_keys(action, view_id) : action->keys);
     }
+    flow_break(flow);
+}
+
+static void say_legend(struct textflow *flow)
+{
+    say_title(flow, "what the signs mean");
+    flow_break(flow);
+    flow_indent(flow, 2, 2);
+    flow_puts(flow, STYLE_TEXT,
+              "The checklist runs from the cheapest question to the dearest: settle it from the top. "
+              "ok, warn, FAIL, ? (something is missing: Enter on it asks for the file), n/a, off "
+              "(dismissed). > is the opened check, v one marked as seen, * a failing stage that may "
+              "explain the opened check.");
+    flow_break(flow);
+    flow_puts(flow, STYLE_TEXT,
+              "Under a curve: N NaN, ^ +Inf, v -Inf, X last step of a run that did not finish, R "
+              "resume, ! clipped spike, 0 zero (or <= 0 on a log axis), C checkpoint, + several; e "
+              "on the curve is an evaluation. A smoothed line (ema w) trails by about w/(1-w) "
+              "samples; the band behind it is the raw data, and verdicts use raw data only.");
     flow_break(flow);
 }
 
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
-    struct textflow *flow = &state->flow;
+    struct textflow *flow = &state->scroll.flow;
 
     (void)err;
-    flow_begin(flow, view->arena, view->canvas, view->columns > 1 ? view->columns : 1);
-    flow_puts(flow, STYLE_TEXT,
-              "The checklist runs from the cheapest question to the dearest: settle it from the top. "
-              "ok, warn, FAIL, ? (something is missing: the row says what to import), n/a. "
-              "> is the opened check, * a failing stage that may explain it.");
-    flow_break(flow);
-    flow_puts(flow, STYLE_TEXT,
-              "Under a curve: N NaN, ^ +Inf, v -Inf, X last step of a run that did not finish, R resume, "
-              "! clipped spike, 0 zero (or <= 0 on a log axis), C checkpoint, + several; e on the "
-              "curve is an evaluation. A smoothed line (ema w) trails by about w/(1-w) samples; the "
-              "band behind it is the raw data, and verdicts use raw data only.");
-    flow_break(flow);
-    say_actions(flow, "everywhere (the name also works after :)", "frame", frame_actions);
+    scroll_begin(&state->scroll, view);
+    if (focused)
+        say_actions(flow, arena_printf(view->arena, "in this pane: %s", focused->title),
+                    focused->id, focused->actions, false);
+    say_actions(flow, "everywhere (the names also work after :)", "frame", frame_actions, false);
+    say_actions(flow, "moving, in lists and texts", "help", ACTIONS, true);
+    say_legend(flow);
     for (size_t i = 0; i < view_count(); i++)
-        say_actions(flow, view_at(i)->title, view_at(i)->id, view_at(i)->actions);
+        if (view_at(i) != focused && view_at(i) != &view_help)
+            say_actions(flow, view_at(i)->title, view_at(i)->id, view_at(i)->actions, false);
+    scroll_end(&state->scroll, view);
     return OK;
 }
 
 static void draw(const struct view *view, struct canvas *canvas)
 {
-    const struct state *state = view->state;
-
-    flow_draw(&state->flow, canvas, state->top, 0);
-}
-
-static void move(struct view *view, ptrdiff_t by)
-{
-    struct state *state = view->state;
-    ptrdiff_t last = (ptrdiff_t)state->flow.n_lines - view->rows;
-    ptrdiff_t to = (ptrdiff_t)state->top + by;
-
-    state->top = (size_t)(to > last ? (last > 0 ? last : 0) : to < 0 ? 0 : to);
+    scroll_draw(&((const struct state *)view->state)->scroll, canvas);
 }
 
 static bool act(struct view *view, int action)
 {
-    const struct state *state = view->state;
-
-    switch (action) {
-    case ACT_DOWN:
-        move(view, 1);
-        return true;
-    case ACT_UP:
-        move(view, -1);
-        return true;
-    case ACT_TOP:
-        move(view, -(ptrdiff_t)state->flow.n_lines);
-        return true;
-    case ACT_BOTTOM:
-        move(view, (ptrdiff_t)state->flow.n_lines);
-        return true;
-    case ACT_PAGE_DOWN:
-        move(view, view->rows - 1);
-        return true;
-    case ACT_PAGE_UP:
-        move(view, 1 - view->rows);
-        return true;
-    default:
-        return false;
-    }
+    return scroll_act(&((struct state *)view->state)->scroll, action, view->rows);
 }
 
 static size_t n_lines(const struct view *view)
 {
-    return ((const struct state *)view->state)->flow.n_lines;
+    return ((const struct state *)view->state)->scroll.flow.n_lines;
 }
 
 static struct str line_text(const struct view *view, size_t i)
 {
-    return flow_line_text(&((const struct state *)view->state)->flow, i, view->arena);
+    return flow_line_text(&((const struct state *)view->state)->scroll.flow, i, view->arena);
 }
 
 static void go(struct view *view, size_t i)
 {
-    ((struct state *)view->state)->top = 0;
-    move(view, (ptrdiff_t)i);
+    scroll_go(&((struct state *)view->state)->scroll, i, view->rows);
+}
+
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->scroll.top;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    scroll_position(&((const struct state *)view->state)->scroll, view->rows, out);
 }
 
 const struct view_ops view_help = {
@@ -140,4 +152,6 @@ const struct view_ops view_help = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
 };

@@ -2,24 +2,15 @@
 #include <string.h>
 
 #include "views/registry.h"
-#include "views/textflow.h"
-
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_ADD };
+#include "views/scroll.h"
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "scroll down"},
-    {ACT_UP, "up", "k Up", "scroll up"},
-    {ACT_TOP, "top", "g Home", "first line"},
-    {ACT_BOTTOM, "bottom", "G End", "last line"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
-    {ACT_ADD, "add-file", "a", "add a file (:import PATH)"},
+    MOTION_ACTIONS,
     {0, NULL, NULL, NULL},
 };
 
 struct state {
-    struct textflow flow;
-    size_t top;
+    struct scroll scroll;
 };
 
 static void say_note(const struct view *view, struct textflow *flow, const struct note *note)
@@ -42,11 +33,11 @@ static void say_note(const struct view *view, struct textflow *flow, const struc
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
-    struct textflow *flow = &state->flow;
+    struct textflow *flow = &state->scroll.flow;
     const struct run_facts *facts = view->desk->facts;
 
     (void)err;
-    flow_begin(flow, view->arena, view->canvas, view->columns > 1 ? view->columns : 1);
+    scroll_begin(&state->scroll, view);
     if (!facts)
         return OK;
     flow_printf(flow, STYLE_STRONG, "%zu files were read", facts->n_sources);
@@ -70,7 +61,7 @@ static int load(struct view *view, struct error *err)
     flow_printf(flow, STYLE_STRONG, "%zu notes", facts->n_notes);
     for (size_t i = 0; i < facts->n_notes; i++)
         say_note(view, flow, &facts->notes[i]);
-    flow_break(flow);
+    scroll_end(&state->scroll, view);
     return OK;
 }
 
@@ -81,63 +72,37 @@ static void draw(const struct view *view, struct canvas *canvas)
     if (!view->desk->facts)
         canvas_puts(canvas, 0, 0, STYLE_DIM, "no run is open");
     else
-        flow_draw(&state->flow, canvas, state->top, 0);
-}
-
-static void move(struct view *view, ptrdiff_t by)
-{
-    struct state *state = view->state;
-    ptrdiff_t last = (ptrdiff_t)state->flow.n_lines - view->rows;
-    ptrdiff_t to = (ptrdiff_t)state->top + by;
-
-    state->top = (size_t)(to > last ? (last > 0 ? last : 0) : to < 0 ? 0 : to);
+        scroll_draw(&state->scroll, canvas);
 }
 
 static bool act(struct view *view, int action)
 {
-    const struct state *state = view->state;
-
-    switch (action) {
-    case ACT_DOWN:
-        move(view, 1);
-        return true;
-    case ACT_UP:
-        move(view, -1);
-        return true;
-    case ACT_TOP:
-        move(view, -(ptrdiff_t)state->flow.n_lines);
-        return true;
-    case ACT_BOTTOM:
-        move(view, (ptrdiff_t)state->flow.n_lines);
-        return true;
-    case ACT_PAGE_DOWN:
-        move(view, view->rows - 1);
-        return true;
-    case ACT_PAGE_UP:
-        move(view, 1 - view->rows);
-        return true;
-    case ACT_ADD:
-        view->desk->request = "import ";
-        return true;
-    default:
-        return false;
-    }
+    return scroll_act(&((struct state *)view->state)->scroll, action, view->rows);
 }
 
 static size_t n_lines(const struct view *view)
 {
-    return ((const struct state *)view->state)->flow.n_lines;
+    return ((const struct state *)view->state)->scroll.flow.n_lines;
 }
 
 static struct str line_text(const struct view *view, size_t i)
 {
-    return flow_line_text(&((const struct state *)view->state)->flow, i, view->arena);
+    return flow_line_text(&((const struct state *)view->state)->scroll.flow, i, view->arena);
 }
 
 static void go(struct view *view, size_t i)
 {
-    ((struct state *)view->state)->top = 0;
-    move(view, (ptrdiff_t)i);
+    scroll_go(&((struct state *)view->state)->scroll, i, view->rows);
+}
+
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->scroll.top;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    scroll_position(&((const struct state *)view->state)->scroll, view->rows, out);
 }
 
 const struct view_ops view_import = {
@@ -151,5 +116,7 @@ const struct view_ops view_import = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
     .depends_on = DESK_RUN,
 };

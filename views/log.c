@@ -5,6 +5,7 @@
 
 #include "core/read/source.h"
 #include "views/registry.h"
+#include "views/scroll.h"
 #include "views/verdict_words.h"
 
 #define WINDOW_LINES 600
@@ -12,22 +13,14 @@
 #define SHOWN_BYTES  4000
 #define SCAN_BYTES   ((int64_t)64 << 20)    /* what is read at most to find a line */
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_LEFT, ACT_RIGHT, ACT_WRAP,
-       ACT_NEXT, ACT_PREVIOUS, ACT_PLACE };
+enum { ACT_LEFT, ACT_RIGHT, ACT_WRAP, ACT_PLACE };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "scroll down"},
-    {ACT_UP, "up", "k Up", "scroll up"},
-    {ACT_TOP, "top", "g Home", "start of the file"},
-    {ACT_BOTTOM, "bottom", "G End", "end of the window"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    {ACT_PLACE, "place", "=", "back to the line of the evidence"},
+    {ACT_WRAP, "wrap", "w", "wrap long lines, or scroll them sideways"},
+    MOTION_ACTIONS,
     {ACT_LEFT, "left", "Left", "scroll to the left"},
     {ACT_RIGHT, "right", "Right", "scroll to the right"},
-    {ACT_WRAP, "wrap", "w", "wrap long lines"},
-    {ACT_NEXT, "next-evidence", "}", "next piece of evidence"},
-    {ACT_PREVIOUS, "previous-evidence", "{", "previous piece of evidence"},
-    {ACT_PLACE, "place", "=", "back to the line of the evidence"},
     {0, NULL, NULL, NULL},
 };
 
@@ -47,6 +40,7 @@ struct state {
     bool wraps;
     const char *problem;        /* why nothing is shown */
     const char *name;
+    int64_t run_id;             /* what the place was chosen for */
     ptrdiff_t check;
     size_t evidence;
 };
@@ -143,27 +137,54 @@ static int read_window(struct view *view, const char *path, int64_t first, struc
     return rc < 0 ? rc : OK;
 }
 
+static void show_place(struct state *state, int64_t source_id, int64_t line)
+{
+    state->source_id = source_id;
+    state->target = line;
+    state->wanted = line == NONE ? 1 : line;
+    state->top = 0;
+    state->left = 0;
+}
+
+static bool can_be_shown(const struct desk *desk, const struct evidence *evidence)
+{
+    const struct source *source =
+        evidence->source_id ? facts_source(desk->facts, evidence->source_id) : NULL;
+
+    return source && is_text_source(source);
+}
+
+/* The file of the chosen evidence; where that is no text, the first of the check's that is one with
+ * a line; else the run's log. */
 static void choose_source(struct view *view)
 {
+    const struct desk *desk = view->desk;
     struct state *state = view->state;
-    const struct evidence *evidence = current(view->desk);
+    const struct evidence *evidence = current(desk);
+    bool is_new = state->source_id == 0 || state->run_id != desk->run_id ||
+                  state->check != desk->check || state->evidence != desk->evidence;
     const struct source *log;
 
-    if (evidence && evidence->source_id &&
-        (state->source_id == 0 || state->check != view->desk->check ||
-         state->evidence != view->desk->evidence)) {
-        state->source_id = evidence->source_id;
-        state->target = evidence->line;
-        state->wanted = evidence->line == NONE ? 1 : evidence->line;
-        state->top = 0;
-        state->left = 0;
-    } else if (state->source_id == 0 && (log = first_log(view->desk->facts))) {
-        state->source_id = log->id;
-        state->target = NONE;
-        state->wanted = 1;
+    if (!is_new)
+        return;
+    state->run_id = desk->run_id;
+    state->check = desk->check;
+    state->evidence = desk->evidence;
+    if (evidence && !can_be_shown(desk, evidence)) {
+        const struct check_result *result = &desk->verdicts->rows[desk->check].result;
+
+        evidence = NULL;
+        for (size_t i = 0; i < result->n_evidence && !evidence; i++)
+            if (result->evidence[i].line != NONE && can_be_shown(desk, &result->evidence[i]))
+                evidence = &result->evidence[i];
     }
-    state->check = view->desk->check;
-    state->evidence = view->desk->evidence;
+    log = first_log(desk->facts);
+    if (evidence)
+        show_place(state, evidence->source_id, evidence->line);
+    else if (log)
+        show_place(state, log->id, NONE);
+    else
+        state->source_id = 0;
 }
 
 static void put_in_sight(struct view *view, int64_t line)
@@ -190,7 +211,7 @@ static int load(struct view *view, struct error *err)
     choose_source(view);
     source = state->source_id ? facts_source(view->desk->facts, state->source_id) : NULL;
     if (!source) {
-        state->problem = "no log was imported; :import PATH adds one";
+        state->problem = "no text file to show; a imports one";
         state->source_id = 0;
         return OK;
     }
@@ -206,6 +227,34 @@ static int load(struct view *view, struct error *err)
     return OK;
 }
 
+/* A lone row of a line, with marks where it goes on to the left or right. */
+static void draw_cut(const struct state *state, struct canvas *canvas, int row, int column,
+                     const struct shown_line *line, enum style_role style)
+{
+    int end = canvas_area(canvas).columns;
+    struct str rest = str_skip(line->text, canvas_cut(canvas, line->text, state->left).n);
+
+    canvas_text(canvas, row, column, style, rest);
+    if (state->left && line->text.n)
+        canvas_puts(canvas, row, column, STYLE_DIM, "<");
+    if (canvas_width(canvas, rest) > end - column)
+        canvas_puts(canvas, row, end - 1, STYLE_DIM, ">");
+}
+
+static int draw_wrapped(struct canvas *canvas, int row, int column, struct str rest,
+                        enum style_role style)
+{
+    struct area area = canvas_area(canvas);
+
+    do {
+        struct str part = canvas_cut(canvas, rest, area.columns - column);
+
+        canvas_text(canvas, row++, column, style, part);
+        rest = str_skip(rest, part.n ? part.n : rest.n);
+    } while (rest.n && row < area.rows);
+    return row;
+}
+
 static void draw(const struct view *view, struct canvas *canvas)
 {
     const struct state *state = view->state;
@@ -216,25 +265,23 @@ static void draw(const struct view *view, struct canvas *canvas)
         canvas_puts(canvas, 0, 0, STYLE_DIM, state->problem);
         return;
     }
+    if (state->n_lines == 0)
+        canvas_puts(canvas, 0, 0, STYLE_DIM, "nothing to show yet");
     for (size_t i = state->top; i < state->n_lines && row < area.rows; i++) {
         const struct shown_line *line = &state->lines[i];
         bool is_target = line->number == state->target;
         enum style_role style = is_target ? STYLE_STRONG : STYLE_TEXT;
-        struct str rest = line->text;
-        struct str hidden = canvas_cut(canvas, rest, state->wraps ? 0 : state->left);
         int column = canvas_printf(canvas, row, 0, is_target ? STYLE_FAIL : STYLE_DIM, "%c%5lld ",
                                    is_target ? '>' : ' ', (long long)line->number);
 
-        rest = str_skip(rest, hidden.n);
-        do {
-            struct str part = canvas_cut(canvas, rest, area.columns - column);
-
-            canvas_text(canvas, row++, column, style, part);
-            rest = str_skip(rest, part.n ? part.n : rest.n);
-        } while (state->wraps && rest.n && row < area.rows);
+        if (state->wraps)
+            row = draw_wrapped(canvas, row, column, line->text, style);
+        else
+            draw_cut(state, canvas, row++, column, line, style);
     }
 }
 
+/* The window moves when the way leads out of it. */
 static void move(struct view *view, ptrdiff_t by)
 {
     struct state *state = view->state;
@@ -242,7 +289,7 @@ static void move(struct view *view, ptrdiff_t by)
     ptrdiff_t to = (ptrdiff_t)state->top + by;
 
     if (to < 0 && state->n_lines && state->lines[0].number > 1) {
-        state->wanted = state->lines[0].number;
+        state->wanted = by < -WINDOW_LINES ? 1 : state->lines[0].number;
         view->wants_load = true;
         return;
     }
@@ -254,40 +301,16 @@ static void move(struct view *view, ptrdiff_t by)
     state->top = (size_t)(to > last ? (last > 0 ? last : 0) : to < 0 ? 0 : to);
 }
 
-static void choose(struct view *view, ptrdiff_t by)
-{
-    struct desk *desk = view->desk;
-    ptrdiff_t to = (ptrdiff_t)desk->evidence + by;
-
-    if (desk->verdicts && desk->check >= 0 && to >= 0 &&
-        to < (ptrdiff_t)desk->verdicts->rows[desk->check].result.n_evidence)
-        desk_choose_evidence(desk, (size_t)to);
-}
-
 static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
+    ptrdiff_t by;
 
+    if (motion_by(action, view->rows, &by)) {
+        move(view, by);
+        return true;
+    }
     switch (action) {
-    case ACT_DOWN:
-        move(view, 1);
-        return true;
-    case ACT_UP:
-        move(view, -1);
-        return true;
-    case ACT_TOP:
-        state->wanted = 1;
-        view->wants_load = true;
-        return true;
-    case ACT_BOTTOM:
-        move(view, WINDOW_LINES);
-        return true;
-    case ACT_PAGE_DOWN:
-        move(view, view->rows - 1);
-        return true;
-    case ACT_PAGE_UP:
-        move(view, 1 - view->rows);
-        return true;
     case ACT_LEFT:
         state->left = state->left > 8 ? state->left - 8 : 0;
         return true;
@@ -296,12 +319,6 @@ static bool act(struct view *view, int action)
         return true;
     case ACT_WRAP:
         state->wraps = !state->wraps;
-        return true;
-    case ACT_NEXT:
-        choose(view, 1);
-        return true;
-    case ACT_PREVIOUS:
-        choose(view, -1);
         return true;
     case ACT_PLACE:
         state->wanted = state->target == NONE ? 1 : state->target;
@@ -329,15 +346,30 @@ static void go(struct view *view, size_t i)
     state->top = i > (size_t)view->rows / 3 ? i - (size_t)view->rows / 3 : 0;
 }
 
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->top;
+}
+
 static void status(const struct view *view, struct buf *out)
 {
     const struct state *state = view->state;
+    size_t last = state->top + (size_t)(view->rows > 0 ? view->rows : 1) - 1;
 
-    if (state->name)
-        buf_printf(out, "%s", state->name);
-    if (state->n_lines)
-        buf_printf(out, "  lines %lld-%lld", (long long)state->lines[state->top].number,
-                   (long long)state->lines[state->n_lines - 1].number);
+    if (state->problem || state->n_lines == 0)
+        return;
+    buf_printf(out, "%s  lines %lld-%lld", state->name,
+               (long long)state->lines[state->top].number,
+               (long long)state->lines[last < state->n_lines ? last : state->n_lines - 1].number);
+    if (state->target != NONE)
+        buf_printf(out, "  evidence at %lld", (long long)state->target);
+}
+
+static const char *heading(const struct view *view)
+{
+    const struct state *state = view->state;
+
+    return state->source_id ? state->name : NULL;
 }
 
 const struct view_ops view_log = {
@@ -351,6 +383,8 @@ const struct view_ops view_log = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
     .status = status,
+    .heading = heading,
     .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
 };

@@ -28,5 +28,7 @@ const struct view_ops *view_by_id(const char *id);
  * action as the user bound them (NULL: the defaults). */
 void view_help_set_frame_actions(const struct action *actions,
                                  const char *(*keys)(const struct action *, const char *view_id));
+/* The pane that help was asked in: its keys stand first. */
+void view_help_set_focus(const struct view_ops *ops);
 
 #endif

@@ -1,18 +1,15 @@
 /* The runs of the cache: choose one, or draw one beside the other. */
-#include "views/registry.h"
-#include "views/table.h"
+#include <string.h>
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_OPEN, ACT_BASELINE };
+#include "views/registry.h"
+#include "views/scroll.h"
+
+enum { ACT_OPEN, ACT_BASELINE };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "next run"},
-    {ACT_UP, "up", "k Up", "previous run"},
-    {ACT_TOP, "top", "g Home", "first run"},
-    {ACT_BOTTOM, "bottom", "G End", "last run"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp", "a page up"},
     {ACT_OPEN, "open", "Enter", "open the run"},
     {ACT_BASELINE, "baseline", "b Space", "draw the run beside the open one, or no longer"},
+    MOTION_ACTIONS,
     {0, NULL, NULL, NULL},
 };
 
@@ -63,6 +60,20 @@ static int load(struct view *view, struct error *err)
     return OK;
 }
 
+/* In a narrow pane a long name must not push the state out. */
+static void draw_table(const struct state *state, struct canvas *canvas, bool has_focus)
+{
+    struct table table = state->table;
+    struct table_column columns[sizeof COLUMNS / sizeof COLUMNS[0]];
+    int most = canvas_area(canvas).columns - 14;
+
+    memcpy(columns, COLUMNS, sizeof columns);
+    if (most < columns[1].max_cells)
+        columns[1].max_cells = most > 8 ? most : 8;
+    table.columns = columns;
+    table_draw(&table, canvas, has_focus);
+}
+
 static void draw(const struct view *view, struct canvas *canvas)
 {
     const struct state *state = view->state;
@@ -70,35 +81,18 @@ static void draw(const struct view *view, struct canvas *canvas)
     if (view->desk->n_runs == 0)
         canvas_puts(canvas, 0, 0, STYLE_DIM, "no runs yet; :import PATH adds some");
     else
-        table_draw(&state->table, canvas, view->has_focus);
+        draw_table(state, canvas, view->has_focus);
 }
 
 static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
     struct desk *desk = view->desk;
-    int page = view->rows > 2 ? view->rows - 2 : 1;
     int64_t run = desk->n_runs ? desk->runs[state->table.selected].id : 0;
 
+    if (motion_table(&state->table, action, view->rows))
+        return true;
     switch (action) {
-    case ACT_DOWN:
-        table_move(&state->table, 1, view->rows);
-        return true;
-    case ACT_UP:
-        table_move(&state->table, -1, view->rows);
-        return true;
-    case ACT_TOP:
-        table_go(&state->table, 0, view->rows);
-        return true;
-    case ACT_BOTTOM:
-        table_go(&state->table, desk->n_runs, view->rows);
-        return true;
-    case ACT_PAGE_DOWN:
-        table_move(&state->table, page, view->rows);
-        return true;
-    case ACT_PAGE_UP:
-        table_move(&state->table, -page, view->rows);
-        return true;
     case ACT_OPEN:
         if (run) {
             desk_choose_run(desk, run);
@@ -132,6 +126,16 @@ static void go(struct view *view, size_t i)
     table_go(&((struct state *)view->state)->table, i, view->rows);
 }
 
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->table.selected;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    table_position(&((const struct state *)view->state)->table, view->rows, out);
+}
+
 const struct view_ops view_runs = {
     .id = "runs",
     .title = "runs",
@@ -143,5 +147,7 @@ const struct view_ops view_runs = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
     .depends_on = DESK_RUN | DESK_BASELINE,
 };

@@ -5,21 +5,15 @@
 #include <string.h>
 
 #include "views/registry.h"
-#include "views/table.h"
+#include "views/scroll.h"
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_LEFT, ACT_RIGHT,
-       ACT_SORT };
+enum { ACT_LEFT, ACT_RIGHT, ACT_SORT };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "next setting"},
-    {ACT_UP, "up", "k Up", "setting before"},
-    {ACT_TOP, "top", "g Home", "first setting"},
-    {ACT_BOTTOM, "bottom", "G End", "last setting"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
+    {ACT_SORT, "sort", "s", "sort by the next column"},
+    MOTION_ACTIONS,
     {ACT_LEFT, "scroll-left", "Left", "sideways to the left"},
     {ACT_RIGHT, "scroll-right", "Right", "sideways to the right"},
-    {ACT_SORT, "sort", "s", "sort by the next column"},
     {0, NULL, NULL, NULL},
 };
 
@@ -42,6 +36,8 @@ struct state {
     struct table table;
     struct settings_row *rows;
     size_t sort;                /* column */
+    ptrdiff_t check;            /* 1 + the check, whose evidence the selection was moved to */
+    size_t evidence;
 };
 
 static const char *name_of(const struct setting *setting)
@@ -136,6 +132,42 @@ static void fill_row(const struct run_facts *facts, const struct setting *settin
                              text_of(row, COLUMN_RAW));
 }
 
+static bool is_about(const struct settings_row *row, const struct evidence *evidence)
+{
+    const struct setting *setting = row->setting;
+    size_t n = setting->raw_name ? strlen(setting->raw_name) : 0;
+
+    if (setting->source_id != evidence->source_id)
+        return false;
+    if (evidence->text && ((n && strncmp(evidence->text, setting->raw_name, n) == 0 &&
+                            (evidence->text[n] == ' ' || evidence->text[n] == '=')) ||
+                           (setting->name &&
+                            str_starts(str_of(evidence->text), setting->name))))
+        return true;
+    return evidence->line != NONE && evidence->line == setting->line;
+}
+
+/* A setting that is evidence is selected when it becomes the current evidence. */
+static void follow_evidence(struct view *view)
+{
+    const struct desk *desk = view->desk;
+    struct state *state = view->state;
+    const struct check_result *result;
+
+    if (state->check == desk->check + 1 && state->evidence == desk->evidence)
+        return;
+    state->check = desk->check + 1;
+    state->evidence = desk->evidence;
+    if (!desk->verdicts || desk->check < 0)
+        return;
+    result = &desk->verdicts->rows[desk->check].result;
+    for (size_t i = 0; desk->evidence < result->n_evidence && i < state->table.n_rows; i++)
+        if (is_about(&state->rows[i], &result->evidence[desk->evidence])) {
+            table_go(&state->table, i, view->rows > 1 ? view->rows : 2);
+            return;
+        }
+}
+
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
@@ -157,6 +189,7 @@ static int load(struct view *view, struct error *err)
     state->table.n_rows = n;
     sort_rows(view);
     table_go(&state->table, state->table.selected, view->rows > 1 ? view->rows : 2);
+    follow_evidence(view);
     return OK;
 }
 
@@ -188,27 +221,10 @@ static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
     struct table *table = &state->table;
-    int rows = view->rows > 1 ? view->rows : 2;
 
+    if (motion_table(table, action, view->rows))
+        return true;
     switch (action) {
-    case ACT_DOWN:
-        table_move(table, 1, rows);
-        return true;
-    case ACT_UP:
-        table_move(table, -1, rows);
-        return true;
-    case ACT_TOP:
-        table_go(table, 0, rows);
-        return true;
-    case ACT_BOTTOM:
-        table_go(table, SIZE_MAX, rows);
-        return true;
-    case ACT_PAGE_DOWN:
-        table_move(table, rows - 1, rows);
-        return true;
-    case ACT_PAGE_UP:
-        table_move(table, 1 - rows, rows);
-        return true;
     case ACT_LEFT:
     case ACT_RIGHT:
         table_scroll(table, action == ACT_LEFT ? -8 : 8);
@@ -251,6 +267,16 @@ static void status(const struct view *view, struct buf *out)
     buf_printf(out, "  %s  %s", text_of(row, COLUMN_SIDE), row->source);
 }
 
+static size_t at(const struct view *view)
+{
+    return ((const struct state *)view->state)->table.selected;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    table_position(&((const struct state *)view->state)->table, view->rows, out);
+}
+
 const struct view_ops view_settings = {
     .id = "settings",
     .title = "settings",
@@ -262,6 +288,8 @@ const struct view_ops view_settings = {
     .n_lines = n_lines,
     .line = line,
     .go = go,
+    .at = at,
+    .position = position,
     .status = status,
-    .depends_on = DESK_RUN,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
 };

@@ -1,29 +1,23 @@
 /* The checklist: one row a stage, the open stage's checks under it, the likely cause below.
  * Decides nothing; verdicts.h does. */
+#include <stdio.h>
 #include <string.h>
 
 #include "views/registry.h"
+#include "views/scroll.h"
 #include "views/verdict_words.h"
 
 #define FOOTER_ROWS 6
+#define FOOTER_LEAST 4
 #define MAX_LINES   160
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_BOTTOM, ACT_PAGE_DOWN, ACT_PAGE_UP, ACT_OPEN, ACT_CLOSE, ACT_NEXT,
-       ACT_PREVIOUS, ACT_ADD, ACT_STAGE };
+enum { ACT_OPEN, ACT_CLOSE, ACT_STAGE };
 
 static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "next line of the checklist"},
-    {ACT_UP, "up", "k Up", "previous line"},
-    {ACT_TOP, "top", "g Home", "first line"},
-    {ACT_BOTTOM, "bottom", "G End", "last line"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
     {ACT_OPEN, "open", "Enter", "open a stage, or a check's evidence; on a ? add the missing file"},
     {ACT_CLOSE, "close", "Esc", "close the open stage"},
-    {ACT_NEXT, "next-check", "]", "evidence of the next check"},
-    {ACT_PREVIOUS, "previous-check", "[", "evidence of the previous check"},
-    {ACT_ADD, "add-file", "a", "add the missing file (:import PATH)"},
-    {ACT_STAGE + 0, "stage-0", "0", "stage 0: finished and finite"},
+    MOTION_ACTIONS,
+    {ACT_STAGE + 0, "stage-0", "0", "stage 0: finished and finite (digits and P work everywhere)"},
     {ACT_STAGE + 1, "stage-1", "1", "stage 1: adapter"},
     {ACT_STAGE + 2, "stage-2", "2", "stage 2: prompts"},
     {ACT_STAGE + 3, "stage-3", "3", "stage 3: supervised"},
@@ -50,13 +44,27 @@ struct state {
     bool unfolded;
     int64_t run_id;             /* the cursor belongs to this run */
     ptrdiff_t shown_check;      /* 1 + the opened check that the cursor was moved to */
+    size_t n_explained;         /* by the likely cause */
 };
 
+/* Rows for the list: all that it needs when a small footer still fits, else what a full footer
+ * leaves. In a very low pane the list has everything; the frame's status line names the cause. */
 static int list_rows(const struct view *view)
 {
+    const struct state *state = view->state;
     int rows = view->rows - FOOTER_ROWS;
 
-    return rows > 4 ? rows : view->rows;
+    if (rows <= 4)
+        return view->rows;
+    if ((int)state->n_lines > rows && (int)state->n_lines <= view->rows - FOOTER_LEAST)
+        return (int)state->n_lines;
+    return rows;
+}
+
+/* A stage is folded when all its checks would not fit above a full footer. */
+static int fold_rows(const struct view *view)
+{
+    return view->rows - FOOTER_ROWS > 4 ? view->rows - FOOTER_ROWS : view->rows;
 }
 
 static bool is_telling(const struct verdict_row *row)
@@ -73,7 +81,7 @@ static void add_line(struct state *state, struct line line)
 static void add_checks(const struct view *view, struct state *state, const struct stage_row *stage,
                        int index)
 {
-    bool folds = !state->unfolded && stage->n + N_STAGES > (size_t)list_rows(view);
+    bool folds = !state->unfolded && stage->n + N_STAGES > (size_t)fold_rows(view);
     bool has_rest = false;
 
     if (stage->n == 0)
@@ -143,8 +151,13 @@ static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
     struct desk *desk = view->desk;
+    const size_t *explained;
 
     (void)err;
+    state->n_explained = desk->verdicts && desk->verdicts->headline >= 0
+                             ? verdicts_explained(desk->verdicts, (size_t)desk->verdicts->headline,
+                                                  view->arena, &explained)
+                             : 0;
     if (state->run_id != desk->run_id) {
         state->run_id = desk->run_id;
         state->open_stage = -1;
@@ -192,6 +205,7 @@ static void draw_check(const struct view *view, struct canvas *canvas, int row, 
     bool is_quiet = about->explained_by || about->dismissed;
     int end = canvas_area(canvas).columns;
 
+    canvas_puts(canvas, row, 1, STYLE_DIM, about->is_seen && !about->dismissed ? "v" : " ");
     canvas_puts(canvas, row, 2, STYLE_STRONG, check == view->desk->check ? ">" : " ");
     canvas_puts(canvas, row, 3, is_quiet ? STYLE_DIM : STYLE_TEXT, about->check->id);
     canvas_fill(canvas, row, end - 5, 5, STYLE_TEXT, ' ');
@@ -239,7 +253,7 @@ static void draw_line(const struct view *view, struct canvas *canvas, int row, s
         canvas_reverse(canvas, row, 0, canvas_area(canvas).columns);
 }
 
-/* Wraps a text over at most n rows; returns the rows used. */
+/* Wraps a text over at most n rows, ".." where it had to end; returns the rows used. */
 static int draw_wrapped(struct canvas *canvas, int row, int n, enum style_role style,
                         const char *text)
 {
@@ -247,16 +261,21 @@ static int draw_wrapped(struct canvas *canvas, int row, int n, enum style_role s
     int columns = canvas_area(canvas).columns, used = 0;
 
     while (rest.n && used < n) {
-        struct str part = canvas_cut(canvas, rest, columns);
+        bool is_last = used + 1 == n && canvas_width(canvas, rest) > columns;
+        struct str part = canvas_cut(canvas, rest, is_last ? columns - 2 : columns);
         size_t cut = part.n;
 
         while (cut < rest.n && cut > 0 && part.p[cut - 1] != ' ' && rest.p[cut] != ' ')
             cut--;
-        if (cut == 0 || part.n == rest.n)
+        if (cut == 0 || part.n == rest.n || is_last)
             cut = part.n;
         if (cut == 0)
             break;
-        canvas_text(canvas, row + used++, 0, style, str_first(rest, cut));
+
+        int end = canvas_text(canvas, row + used++, 0, style, str_first(rest, cut));
+
+        if (is_last)
+            canvas_puts(canvas, row + used - 1, end, STYLE_DIM, "..");
         rest = str_trim(str_skip(rest, cut));
     }
     return used;
@@ -277,32 +296,61 @@ static void draw_counts(const struct verdicts *verdicts, struct canvas *canvas, 
         canvas_printf(canvas, row, column, STYLE_TEXT, "%zu to do", n[VERDICT_UNKNOWN]);
 }
 
-static void draw_cause(const struct verdicts *verdicts, struct canvas *canvas, int row, int n)
+static void draw_no_cause(const struct verdicts *verdicts, struct canvas *canvas, int row, int n)
 {
+    int used = draw_wrapped(canvas, row, n, STYLE_STRONG, "no fault found in what was imported");
+
+    if (!verdicts->cheapest_import || n <= used)
+        return;
+    canvas_puts(canvas, row + used, 0, STYLE_TEXT, "to decide more, a imports:");
+    if (n > used + 1)
+        draw_wrapped(canvas, row + used + 1, n - used - 1, STYLE_DIM, verdicts->cheapest_import);
+}
+
+static void draw_cause(const struct view *view, struct canvas *canvas, int row, int n)
+{
+    const struct verdicts *verdicts = view->desk->verdicts;
     const struct verdict_row *cause;
-    size_t n_explained = 0;
+    int columns = canvas_area(canvas).columns, end;
+    size_t n_explained = ((const struct state *)view->state)->n_explained;
+    char more[40];
 
     if (verdicts->headline < 0) {
-        int used = draw_wrapped(canvas, row, 2, STYLE_STRONG, "no fault found in what was imported");
-
-        if (verdicts->cheapest_import && n > used)
-            draw_wrapped(canvas, row + used, n - used, STYLE_DIM, verdicts->cheapest_import);
+        draw_no_cause(verdicts, canvas, row, n);
         return;
     }
     cause = &verdicts->rows[verdicts->headline];
-    for (size_t i = 0; i < verdicts->n_rows; i++)
-        if (verdicts->rows[i].explained_by &&
-            strcmp(verdicts->rows[i].explained_by, cause->check->id) == 0)
-            n_explained++;
-    canvas_printf(canvas, row, 0, STYLE_STRONG, "%s:",
-                  verdicts->headline_is_warning ? "possible cause" : "likely cause");
-    canvas_puts(canvas, row + 1, 0, verdict_style(cause->result.verdict), cause->check->id);
-    row += 2;
-    n -= 2;
-    row += draw_wrapped(canvas, row, n_explained && n > 1 ? n - 1 : n, STYLE_TEXT,
-                        cause->result.finding ? cause->result.finding : "");
+    end = canvas_puts(canvas, row, 0, STYLE_STRONG,
+                      verdicts->headline_is_warning ? "possible cause" : "likely cause");
+    snprintf(more, sizeof more, "explains %zu", n_explained);
+    if (n_explained && end + 1 + (int)strlen(more) > columns)
+        snprintf(more, sizeof more, "+%zu", n_explained);
     if (n_explained)
-        canvas_printf(canvas, row, 0, STYLE_DIM, "explains %zu more", n_explained);
+        canvas_right(canvas, row, columns, STYLE_DIM, more);
+    canvas_puts(canvas, row + 1, 0, verdict_style(cause->result.verdict), cause->check->id);
+    draw_wrapped(canvas, row + 2, n - 2, STYLE_TEXT,
+                 cause->result.finding ? cause->result.finding : "");
+}
+
+/* Before the first verdict: the frame of the list, so that it only has to fill in. */
+static void draw_empty(const struct view *view, struct canvas *canvas)
+{
+    int end = canvas_area(canvas).columns, row = 0;
+
+    if (view->desk->is_importing || view->desk->run_id) {
+        for (int i = 0; i < N_STAGES && row < view->rows; i++, row++) {
+            canvas_printf(canvas, row, 1, STYLE_DIM, "%s %s", stage_key((enum stage)i),
+                          stage_name((enum stage)i));
+            canvas_puts(canvas, row, end - 4, STYLE_DIM, "...");
+        }
+        draw_wrapped(canvas, row + 1, view->rows - row - 1, STYLE_DIM,
+                     view->desk->is_importing ? "reading the files" : "no verdicts yet");
+        return;
+    }
+    row = draw_wrapped(canvas, 0, view->rows, STYLE_STRONG, "no run is open");
+    draw_wrapped(canvas, row, view->rows - row, STYLE_TEXT,
+                 view->desk->n_runs ? ":runs lists those that were read before, a reads a folder"
+                                    : "nothing was found here: a reads another file or folder");
 }
 
 static void draw(const struct view *view, struct canvas *canvas)
@@ -311,8 +359,7 @@ static void draw(const struct view *view, struct canvas *canvas)
     int rows = list_rows(view), row = 0;
 
     if (!view->desk->verdicts) {
-        draw_wrapped(canvas, 0, view->rows, STYLE_DIM,
-                     view->desk->import_total ? "reading the files …" : "no run is open; :runs lists them");
+        draw_empty(view, canvas);
         return;
     }
     for (size_t i = state->top; i < state->n_lines && row < rows; i++)
@@ -320,9 +367,10 @@ static void draw(const struct view *view, struct canvas *canvas)
     if (rows == view->rows)
         return;
     /* room that the list leaves belongs to the cause */
-    draw_counts(view->desk->verdicts, canvas, row + 1 < view->rows - FOOTER_ROWS ? row + 1 : row);
-    row = row + 1 < view->rows - FOOTER_ROWS ? row + 2 : row + 1;
-    draw_cause(view->desk->verdicts, canvas, row, view->rows - row);
+    if (view->rows - row > FOOTER_ROWS)
+        row++;
+    draw_counts(view->desk->verdicts, canvas, row);
+    draw_cause(view, canvas, row + 1, view->rows - row - 1);
 }
 
 /* ---- Actions ---- */
@@ -373,17 +421,6 @@ static void close_stage(struct view *view)
     scroll(view);
 }
 
-static void step_check(struct view *view, ptrdiff_t by)
-{
-    struct desk *desk = view->desk;
-    ptrdiff_t to = desk->check + by;
-
-    if (to < 0 || to >= (ptrdiff_t)desk->verdicts->n_rows)
-        return;
-    desk_choose_check(desk, to);
-    go_to_check(view, to);
-}
-
 static void open_stage(struct view *view, int stage)
 {
     struct state *state = view->state;
@@ -398,28 +435,15 @@ static void open_stage(struct view *view, int stage)
 static bool act(struct view *view, int action)
 {
     struct state *state = view->state;
+    ptrdiff_t by;
 
     if (!view->desk->verdicts)
         return false;
+    if (motion_by(action, list_rows(view), &by)) {
+        move(view, by);
+        return true;
+    }
     switch (action) {
-    case ACT_DOWN:
-        move(view, 1);
-        return true;
-    case ACT_UP:
-        move(view, -1);
-        return true;
-    case ACT_TOP:
-        move(view, -MAX_LINES);
-        return true;
-    case ACT_BOTTOM:
-        move(view, MAX_LINES);
-        return true;
-    case ACT_PAGE_DOWN:
-        move(view, list_rows(view));
-        return true;
-    case ACT_PAGE_UP:
-        move(view, -list_rows(view));
-        return true;
     case ACT_OPEN:
         open_line(view);
         return true;
@@ -427,15 +451,6 @@ static bool act(struct view *view, int action)
         if (state->open_stage < 0)
             return false;
         close_stage(view);
-        return true;
-    case ACT_NEXT:
-        step_check(view, 1);
-        return true;
-    case ACT_PREVIOUS:
-        step_check(view, -1);
-        return true;
-    case ACT_ADD:
-        view->desk->request = "import ";
         return true;
     default:
         open_stage(view, action - ACT_STAGE);
@@ -463,6 +478,25 @@ static void go(struct view *view, size_t i)
     go_to_check(view, (ptrdiff_t)i);
 }
 
+/* The check under the cursor, or the first of the stage. */
+static size_t at(const struct view *view)
+{
+    const struct state *state = view->state;
+    const struct line *line = state->n_lines ? &state->lines[state->cursor] : NULL;
+
+    if (!line || !view->desk->verdicts)
+        return 0;
+    return line->check >= 0 ? (size_t)line->check : view->desk->verdicts->stages[line->stage].first;
+}
+
+static void position(const struct view *view, struct buf *out)
+{
+    const struct state *state = view->state;
+
+    if (view->desk->verdicts && state->n_lines > (size_t)list_rows(view))
+        buf_printf(out, "%zu of %zu", state->cursor + 1, state->n_lines);
+}
+
 const struct view_ops view_triage = {
     .id = "triage",
     .title = "triage",
@@ -474,5 +508,7 @@ const struct view_ops view_triage = {
     .n_lines = n_lines,
     .line = line_text,
     .go = go,
+    .at = at,
+    .position = position,
     .depends_on = DESK_RUN | DESK_CHECK,
 };

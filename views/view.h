@@ -39,8 +39,8 @@ struct desk {
     int64_t baseline_id;                /* run drawn beside, 0 none */
     enum line_style line;
     bool ascii;
-    /* Import going on: bytes; total 0 when idle. */
-    int64_t import_done, import_total;
+    bool is_importing;
+    int64_t import_done, import_total;  /* bytes; total 0: not known yet, or idle */
     /* What the user wrote about this run. */
     const struct remark *remarks;               size_t n_remarks;
     const struct user_finding *user_findings;   size_t n_user_findings;
@@ -67,8 +67,14 @@ struct view_ops {
     size_t (*n_lines)(const struct view *view);
     struct str (*line)(const struct view *view, size_t i);
     void (*go)(struct view *view, size_t i);
+    /* Where the pane stands, as an index of `line`: search goes on from there. NULL: 0. */
+    size_t (*at)(const struct view *view);
     /* One line for the status row (values at the cursor), into buf; NULL allowed. */
     void (*status)(const struct view *view, struct buf *out);
+    /* For the lower border when not all is seen: "3 of 40"; NULL allowed. */
+    void (*position)(const struct view *view, struct buf *out);
+    /* What the pane is about now, beside its title; NULL allowed, may give NULL. */
+    const char *(*heading)(const struct view *view);
     unsigned depends_on;                /* DESK_… bits that need a reload */
 };
 
