@@ -123,10 +123,21 @@ bool metric_is_eval_loss(const char *name)
 bool metric_is_step(const char *raw_name)
 {
     static const char *const names[] = {
-        "step",        "global_step",     "current_steps",     "iter",
-        "iteration",   "_step",           "total_steps",       "steps",
-        "train_step",  "trainer/global_step", "train/global_step", "max_steps",
-        "global_steps", "iterations",     "global_step/max_steps",
+        "step",
+        "global_step",
+        "current_steps",
+        "iter",
+        "iteration",
+        "_step",
+        "total_steps",
+        "steps",
+        "train_step",
+        "trainer/global_step",
+        "train/global_step",
+        "max_steps",
+        "global_steps",
+        "iterations",
+        "global_step/max_steps",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(raw_name, names[i]) == 0) {

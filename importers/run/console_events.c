@@ -90,7 +90,7 @@ static struct console_counter *counter_of(struct console_events *events,
             return counter;
         }
     }
-    for (size_t i = 0; i < events->n_counters; i++) {   /* the same text at another address */
+    for (size_t i = 0; i < events->n_counters; i++) { /* the same text at another address */
         struct console_counter *counter = &events->counters[i];
         if (said->pattern == NULL && counter->pattern == NULL &&
             strcmp(counter->kind, said->kind) == 0) {
@@ -169,8 +169,7 @@ int console_events_add(struct console_events *events, const struct console_said 
         return rc;
     }
     bool is_direct = events->n_open == 0 || events->n_queued == CONSOLE_QUEUE;
-    struct console_packed *packed =
-        is_direct ? &events->scratch : &events->queue[events->n_queued];
+    struct console_packed *packed = is_direct ? &events->scratch : &events->queue[events->n_queued];
     rc = pack(packed, said, seq, err);
     if (rc != OK) {
         return rc;
@@ -245,8 +244,8 @@ static int add_count(struct console_events *events, const struct console_counter
                           .text = "",
                           .n_captures = 5,
                           .captures = {counter->kind,
-                                       counter->pattern != NULL ? counter->pattern : "",
-                                       number[0], number[1], number[2]}};
+                                       counter->pattern != NULL ? counter->pattern : "", number[0],
+                                       number[1], number[2]}};
     return store(events, &event, err);
 }
 

@@ -24,14 +24,14 @@ struct console_said {
 struct console_packed {
     struct event event;
     struct buf memory;
-    bool is_open;               /* reserved, not yet said */
+    bool is_open; /* reserved, not yet said */
     bool is_dropped;
 };
 
 struct console_counter {
     const char *kind, *pattern;
     int64_t n, first_line, last_line;
-    struct console_packed *last;    /* the last one beyond the cap; NULL: none */
+    struct console_packed *last; /* the last one beyond the cap; NULL: none */
 };
 
 struct console_events {

@@ -38,15 +38,15 @@ static bool is_camel_case(struct str name)
 
 bool console_is_exception_name(struct str name)
 {
-    static const char *const ends[] = {"Error",    "Exception", "Exit",    "Interrupt",
-                                       "Iteration", "Failure",  "Timeout", "Expired",
-                                       "ExceptionGroup"};
+    static const char *const ends[] = {"Error",     "Exception", "Exit",
+                                       "Interrupt", "Iteration", "Failure",
+                                       "Timeout",   "Expired",   "ExceptionGroup"};
     struct str last = last_component(name);
     if (!is_camel_case(last)) {
         return false;
     }
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        if (str_ends(last, ends[i])) {      /* "Error: …" alone is anybody's message */
+        if (str_ends(last, ends[i])) { /* "Error: …" alone is anybody's message */
             return last.n > strlen(ends[i]) || str_is(last, "Exception");
         }
     }
@@ -85,8 +85,8 @@ static bool name_behind(struct str line, const char *word, struct str *name)
     }
     struct str rest = str_skip(line, (size_t)at + strlen(word));
     size_t n = 0;
-    while (n < rest.n && (is_name_byte(rest.p[n]) || rest.p[n] == '.' || rest.p[n] == '<' ||
-                          rest.p[n] == '>')) {
+    while (n < rest.n &&
+           (is_name_byte(rest.p[n]) || rest.p[n] == '.' || rest.p[n] == '<' || rest.p[n] == '>')) {
         n++;
     }
     *name = last_component(str_first(rest, n));
@@ -112,8 +112,8 @@ bool console_frame_name(struct str line, bool is_notebook, struct str *name)
 static size_t bracket_rank(struct str text, struct str *rank)
 {
     size_t i = 1, digits = 1;
-    while (i < text.n && i < 24 && (is_name_byte(text.p[i]) || text.p[i] == ' ' ||
-                                    text.p[i] == ',')) {
+    while (i < text.n && i < 24 &&
+           (is_name_byte(text.p[i]) || text.p[i] == ' ' || text.p[i] == ',')) {
         bool is_digit = text.p[i] >= '0' && text.p[i] <= '9';
         i++;
         digits = is_digit ? digits : i;
@@ -218,9 +218,8 @@ int console_report_finish(struct console_tracebacks *tracebacks, struct error *e
                                 .byte = report->byte,
                                 .text = buf_view(&report->text),
                                 .n_captures = 5,
-                                .captures = {buf_view(&report->exit_code),
-                                             buf_view(&report->rank), buf_view(&report->pid),
-                                             buf_view(&report->host),
+                                .captures = {buf_view(&report->exit_code), buf_view(&report->rank),
+                                             buf_view(&report->pid), buf_view(&report->host),
                                              buf_view(&report->traceback)}};
     return console_events_add(tracebacks->events, &said, err);
 }

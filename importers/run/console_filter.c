@@ -8,22 +8,22 @@
 
 #include "importers/run/console_patterns.h"
 
-#define GRAM_BYTES   4
-#define MIN_LITERAL  7          /* shorter texts would mean a look at every second byte */
-#define MAX_STRIDE   6
-#define HASH_BITS    15
-#define HASH_SIZE    (1u << HASH_BITS)
+#define GRAM_BYTES  4
+#define MIN_LITERAL 7 /* shorter texts would mean a look at every second byte */
+#define MAX_STRIDE  6
+#define HASH_BITS   15
+#define HASH_SIZE   (1u << HASH_BITS)
 
 struct gram {
     uint32_t value;
     uint16_t pattern;
-    uint16_t offset;            /* of the four bytes in the text */
+    uint16_t offset; /* of the four bytes in the text */
     struct str literal;
 };
 
 struct console_filter {
     uint64_t bitmap[HASH_SIZE / 64];
-    uint16_t first[HASH_SIZE];          /* index + 1 into grams, sorted by hash; 0: none */
+    uint16_t first[HASH_SIZE]; /* index + 1 into grams, sorted by hash; 0: none */
     struct gram *grams;
     size_t n_grams;
     size_t stride;

@@ -7,11 +7,11 @@
 
 #include "importers/run/console_patterns.h"
 
-#define LITERAL_BYTES 64        /* longer texts are cut: enough to be rare */
+#define LITERAL_BYTES 64 /* longer texts are cut: enough to be rare */
 
 struct literal_set {
     struct str texts[CONSOLE_MAX_LITERALS];
-    size_t n;                   /* 0: nothing is known */
+    size_t n; /* 0: nothing is known */
 };
 
 struct reader {
@@ -125,7 +125,7 @@ static void read_group(struct reader *reader, struct literal_set *best)
     read_alternatives(reader, &inner);
     reader->depth--;
     if (reader->p < reader->end) {
-        reader->p++;            /* ')' */
+        reader->p++; /* ')' */
     }
     bool is_certain = take_quantifier(reader) != '?';
     if (is_plain && is_certain && set_is_better(&inner, best)) {

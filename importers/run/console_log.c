@@ -21,7 +21,7 @@
 
 #define MAX_RANKS     4096
 #define MAX_CUT_NOTES 3
-#define LOOK_EVERY    4096      /* pieces between two looks at `cancel` */
+#define LOOK_EVERY    4096 /* pieces between two looks at `cancel` */
 
 struct reader {
     struct import *import;
@@ -33,10 +33,10 @@ struct reader {
     struct buf stripped, last_line;
     int64_t last_line_number, last_line_byte, n_lines, n_pieces;
     int n_cut;
-    bool has_marker;            /* something said that a training ran */
+    bool has_marker; /* something said that a training ran */
     uint64_t ranks[MAX_RANKS / 64];
     int64_t n_ranks;
-    struct buf first_rank;      /* of the first row; only its rows count */
+    struct buf first_rank; /* of the first row; only its rows count */
     struct console_row *row;
     struct regex_match match;
 };
@@ -65,11 +65,11 @@ static int see_special(struct reader *reader, const struct console_pattern *patt
     if (strcmp(kind, "eval-marker") == 0) {
         console_progress_evaluate(&reader->progress);
     }
-    if (strcmp(kind, "end-marker") == 0) {
+    if (strcmp(kind, "end-marker") == 0 || strcmp(kind, "flat-zero-trainable") == 0) {
         reader->has_marker = true;
     }
-    bool is_plan = strcmp(pattern->name, "total-steps") == 0 ||
-                   strcmp(pattern->name, "unsloth-steps") == 0;
+    bool is_plan =
+        strcmp(pattern->name, "total-steps") == 0 || strcmp(pattern->name, "unsloth-steps") == 0;
     if (is_plan) {
         struct str number = reader->match.group[reader->match.n_groups - 1];
         char digits[24];
@@ -146,7 +146,7 @@ static void count_batches(struct console_row *row)
         batch->value += epoch * total;
     }
     if (batch != NULL && batches != NULL) {
-        batches->is_number = false;         /* of one epoch: not the plan */
+        batches->is_number = false; /* of one epoch: not the plan */
     }
 }
 
@@ -225,9 +225,10 @@ static int see_patterns(struct reader *reader, const struct console_line *line, 
 
 static bool is_metric_key(struct str key)
 {
-    static const char *const names[] = {"loss",      "train_loss", "reward", "learning_rate", "lr",
-                                        "grad_norm", "train_runtime", "kl", "eval_loss", "val_loss",
-                                        "objective/kl", "current_steps"};
+    static const char *const names[] = {"loss",          "train_loss",   "reward",
+                                        "learning_rate", "lr",           "grad_norm",
+                                        "train_runtime", "kl",           "eval_loss",
+                                        "val_loss",      "objective/kl", "current_steps"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (str_is(key, names[i])) {
             return true;
@@ -265,8 +266,7 @@ static int see_row(struct reader *reader, const struct console_line *line, struc
 {
     struct str rest = line->inner;
     const char *brace = rest.n > 0 ? memchr(rest.p, '{', rest.n) : NULL;
-    if (brace == NULL || brace + 2 >= rest.p + rest.n ||
-        (brace[1] != '\'' && brace[1] != '"')) {
+    if (brace == NULL || brace + 2 >= rest.p + rest.n || (brace[1] != '\'' && brace[1] != '"')) {
         return 0;
     }
     rest = str_skip(rest, (size_t)(brace - rest.p));
@@ -333,7 +333,7 @@ static int see_postfix(struct reader *reader, const struct console_bar *bar,
     }
     for (size_t i = 0; i < reader->row->n; i++) {
         if (str_is(reader->row->fields[i].key, "v_num")) {
-            reader->row->fields[i].is_number = false;   /* Lightning's version of the folder */
+            reader->row->fields[i].is_number = false; /* Lightning's version of the folder */
         }
     }
     bool is_of_epoch = bar->epoch != NONE && reader->progress.done != NONE;
@@ -485,7 +485,8 @@ static int say_progress(struct reader *reader, struct error *err)
 static int say_summary(struct reader *reader, struct error *err)
 {
     char lines[32], rows[32], ranks[32];
-    bool is_training = reader->has_marker || reader->progress.n_rows > 0;
+    bool is_training =
+        reader->has_marker || reader->progress.n_rows > 0 || reader->tracebacks.saw_training;
     struct console_said said = {
         .kind = "log-summary", .step = NONE, .line = NONE, .byte = NONE, .n_captures = 4};
     said.text = str_of("");

@@ -18,14 +18,15 @@
  *                      3 pid, 4 host, 5 what stands behind "traceback :" (a signal or an error)
  *   last-line          the last non-empty line of the log
  *   last-progress      the last state of the training bar: 1 done, 2 total
- *   training-restart   the training bar (or a second start marker) begins again: 1 step before, 2 total
- *   eval-row           a row with eval_* keys and no loss: 1 step, "" when it has none
- *   log-summary        1 lines, 2 metric rows, 3 "training" when a training marker or a metric row
+ *   training-restart   the training bar (or a second start marker) begins again: 1 step before, 2
+ * total eval-row           a row with eval_* keys and no loss: 1 step, "" when it has none
+ *   log-summary        1 lines, 2 metric rows, 3 "training" when a training marker, a count of
+ *                      trainable parameters, a metric row or a traceback through a training loop
  *                      was seen, else "", 4 ranks seen
  *
  * Per kind and pattern at most CONSOLE_MAX_EVENTS are stored (the first ones and the last); the
- * number of all stands in the event "count": 1 kind, 2 pattern, 3 number, 4 first line, 5 last line.
- * Order them by seq: the last one of a kind comes when the log has been read. */
+ * number of all stands in the event "count": 1 kind, 2 pattern, 3 number, 4 first line, 5 last
+ * line. Order them by seq: the last one of a kind comes when the log has been read. */
 #ifndef IMPORTERS_RUN_CONSOLE_LOG_H
 #define IMPORTERS_RUN_CONSOLE_LOG_H
 

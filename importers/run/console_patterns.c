@@ -18,13 +18,20 @@ extern const size_t embedded_console_patterns_bytes;
 static const struct {
     const char *word, *field;
 } fields[] = {
-    {"step", "step"},          {"iter", "step"},
-    {"batch", "batch"},        {"total", "total"},
-    {"epoch", "epoch"},        {"loss", "loss"},
-    {"train", "loss"},         {"val", "eval_loss"},
-    {"val loss", "eval_loss"}, {"lr", "learning_rate"},
-    {"grad norm", "grad_norm"}, {"scale", "loss_scale"},
-    {"skipped", "skipped_iterations"}, {"nan", "nan_iterations"},
+    {"step", "step"},
+    {"iter", "step"},
+    {"batch", "batch"},
+    {"total", "total"},
+    {"epoch", "epoch"},
+    {"loss", "loss"},
+    {"train", "loss"},
+    {"val", "eval_loss"},
+    {"val loss", "eval_loss"},
+    {"lr", "learning_rate"},
+    {"grad norm", "grad_norm"},
+    {"scale", "loss_scale"},
+    {"skipped", "skipped_iterations"},
+    {"nan", "nan_iterations"},
     {"samples", "consumed_samples"},
 };
 

@@ -16,13 +16,13 @@
 #include "core/base/str.h"
 
 #define CONSOLE_MAX_PATTERNS 320
-#define CONSOLE_MAX_KINDS    2      /* alternatives of one row: "a | b" */
-#define CONSOLE_MAX_LITERALS 6      /* alternatives inside one regex */
+#define CONSOLE_MAX_KINDS    2 /* alternatives of one row: "a | b" */
+#define CONSOLE_MAX_LITERALS 6 /* alternatives inside one regex */
 
 enum console_use {
-    CONSOLE_EVENT,      /* becomes one event of each of its kinds */
-    CONSOLE_ROW,        /* a metric row whose groups are named in the groups column */
-    CONSOLE_SKIP        /* read by hand (dicts, bars), or of no interest (benign, prefix) */
+    CONSOLE_EVENT, /* becomes one event of each of its kinds */
+    CONSOLE_ROW,   /* a metric row whose groups are named in the groups column */
+    CONSOLE_SKIP   /* read by hand (dicts, bars), or of no interest (benign, prefix) */
 };
 
 struct console_pattern {
@@ -31,12 +31,12 @@ struct console_pattern {
     enum console_use use;
     const char *kinds[CONSOLE_MAX_KINDS];
     size_t n_kinds;
-    const char *fields[REGEX_MAX_GROUPS];   /* CONSOLE_ROW: metric of each group, or NULL */
-    struct str literals[CONSOLE_MAX_LITERALS];  /* any of them is in every match */
+    const char *fields[REGEX_MAX_GROUPS];      /* CONSOLE_ROW: metric of each group, or NULL */
+    struct str literals[CONSOLE_MAX_LITERALS]; /* any of them is in every match */
     size_t n_literals;
-    bool at_start;                          /* no usable text, but anchored: tried at line starts */
-    struct regex *regex;                    /* compiled at the first look; NULL before */
-    bool is_broken;                         /* does not compile: never matches */
+    bool at_start;       /* no usable text, but anchored: tried at line starts */
+    struct regex *regex; /* compiled at the first look; NULL before */
+    bool is_broken;      /* does not compile: never matches */
 };
 
 struct console_filter;
@@ -59,7 +59,7 @@ MUST_CHECK int console_patterns_open(struct console_patterns **out, struct error
 /* A table of the same form from memory (borrowed), for tests. */
 MUST_CHECK int console_patterns_parse(struct console_patterns **out, struct str table,
                                       struct error *err);
-void console_patterns_close(struct console_patterns *patterns);     /* NULL allowed */
+void console_patterns_close(struct console_patterns *patterns); /* NULL allowed */
 
 /* Adds to *set every pattern whose text occurs in the line. */
 void console_filter_line(const struct console_filter *filter, struct str line,

@@ -36,9 +36,9 @@ static const char *const markers[] = {
 static const char *const endings[] = {".log", ".out", ".err", ".stdout", ".stderr"};
 
 static const char *const not_logs[] = {
-    ".py",   ".sh",  ".md",    ".json", ".jsonl", ".yaml", ".yml",  ".csv",   ".tsv",
-    ".toml", ".ini", ".ipynb", ".c",    ".h",     ".cpp",  ".html", ".jinja", ".parquet",
-    ".arrow", ".bin", ".pt",   ".rst",  ".js",    ".xml",  ".lock", ".cfg",   ".patch",
+    ".py",    ".sh",  ".md",    ".json", ".jsonl", ".yaml", ".yml",  ".csv",   ".tsv",
+    ".toml",  ".ini", ".ipynb", ".c",    ".h",     ".cpp",  ".html", ".jinja", ".parquet",
+    ".arrow", ".bin", ".pt",    ".rst",  ".js",    ".xml",  ".lock", ".cfg",   ".patch",
 };
 
 static bool ends_as(struct str name, const char *const *list, size_t n)
@@ -53,8 +53,9 @@ static bool ends_as(struct str name, const char *const *list, size_t n)
 
 static bool is_log_name(struct str name)
 {
-    static const char *const words[] = {"nohup", "stdout", "stderr", "console", "notebook_output",
-                                        "output.txt", "dmesg", "slurm-", "log.txt"};
+    static const char *const words[] = {"nohup",   "stdout",          "stderr",
+                                        "console", "notebook_output", "output.txt",
+                                        "dmesg",   "slurm-",          "log.txt"};
     if (ends_as(name, endings, sizeof endings / sizeof endings[0])) {
         return true;
     }

@@ -44,7 +44,9 @@ void console_progress_close(struct console_progress *progress)
 
 int64_t console_progress_step(const struct console_progress *progress)
 {
-    if (progress->has_ended && progress->other_since_end) {
+    bool is_other_at_work =
+        progress->other_since_end && progress->other_done < progress->other_total;
+    if (progress->has_ended && is_other_at_work) {
         return progress->other_done;
     }
     return progress->done != NONE ? progress->done : progress->last_step;
@@ -58,6 +60,10 @@ void console_progress_evaluate(struct console_progress *progress)
 void console_progress_plan(struct console_progress *progress, int64_t steps)
 {
     progress->planned = steps;
+    if (progress->total != steps) { /* what was taken for the bar of the training is none */
+        progress->total = progress->done = NONE;
+        progress->bar_since_row = false;
+    }
 }
 
 static int say_restart(struct console_progress *progress, int64_t step, int64_t line, int64_t byte,
@@ -146,8 +152,8 @@ int console_progress_settle(struct console_progress *progress, struct error *err
 
 static bool says_training(struct str description)
 {
-    static const char *const no[] = {"dataset", "token", "load", "map", "eval", "val", "predict",
-                                     "test", "split", "download", "generat"};
+    static const char *const no[] = {"dataset", "token", "load",  "map",      "eval",   "val",
+                                     "predict", "test",  "split", "download", "generat"};
     if (!str_has_ignoring_case(description, "train") &&
         !str_has_ignoring_case(description, "epoch") && !str_is(description, "step")) {
         return false;
@@ -167,16 +173,16 @@ static bool is_training_bar(struct console_progress *progress, const struct cons
         (bar->description.n > 0 && !says_training(bar->description))) {
         return false;
     }
-    if (bar->total == progress->total || bar->total == progress->planned) {
-        return true;
+    if (progress->planned != NONE || progress->total != NONE) {
+        return bar->total == progress->total || bar->total == progress->planned;
     }
-    return progress->total == NONE && !progress->is_evaluating;
+    return !progress->is_evaluating;
 }
 
 /* A new process draws 0 first, so only that may be a restart; ranks that run a little behind are
  * not. An evaluation with as many steps counts up from 0, too, and then the old count goes on. */
-static void see_fall(struct console_progress *progress, const struct console_bar *bar,
-                     int64_t line, int64_t byte)
+static void see_fall(struct console_progress *progress, const struct console_bar *bar, int64_t line,
+                     int64_t byte)
 {
     bool falls = progress->done > 0 && bar->done == 0;
     if (falls && bar->total == progress->total && progress->fell_from == NONE &&
@@ -201,8 +207,8 @@ static int settle_by_bar(struct console_progress *progress, int64_t done, struct
 }
 
 /* A bar that begins again in each epoch: steps go on, the plan is known when the epochs are. */
-static int epoch_bar(struct console_progress *progress, const struct console_bar *bar,
-                     int64_t line, int64_t byte, struct error *err)
+static int epoch_bar(struct console_progress *progress, const struct console_bar *bar, int64_t line,
+                     int64_t byte, struct error *err)
 {
     if (progress->epoch_total == NONE) {
         progress->epoch_total = bar->total;
@@ -391,7 +397,7 @@ int console_progress_row(struct console_progress *progress, const struct console
     struct console_waiting *waiting = &progress->waiting, kind = {0};
     classify(&kind, row);
     if (waiting->is_busy && kind.is_training && !progress->bar_since_row) {
-        waiting->is_crowded = true;     /* the bar is not drawn anew: output was buffered */
+        waiting->is_crowded = true; /* the bar is not drawn anew: output was buffered */
     }
     int rc = console_progress_settle(progress, err);
     if (rc != OK) {
@@ -411,7 +417,7 @@ int console_progress_row(struct console_progress *progress, const struct console
     waiting->bar_before = progress->bar_since_row ? progress->done : NONE;
     waiting->is_crowded = waiting->seq > 0 && !progress->bar_since_row;
     if (waiting->is_crowded && !waiting->is_training && !progress->segment_is_new) {
-        waiting->bar_before = progress->last_row_step;  /* the training row's beside it */
+        waiting->bar_before = progress->last_row_step; /* the training row's beside it */
         waiting->is_crowded = false;
     }
     waiting->epoch = NAN;
@@ -423,7 +429,7 @@ int console_progress_row(struct console_progress *progress, const struct console
         rc = take_field(progress, &row->fields[i], i, err);
         progress->has_ended |= str_is(row->fields[i].key, "train_runtime");
     }
-    if (waiting->has_total && waiting->step != NONE) {      /* "step 20/400" is as good as a bar */
+    if (waiting->has_total && waiting->step != NONE) { /* "step 20/400" is as good as a bar */
         progress->done = waiting->step;
         progress->bar_line = place->line;
         progress->bar_byte = place->byte;

@@ -15,12 +15,12 @@
 struct console_waiting {
     bool is_busy;
     int64_t seq, line, byte;
-    int64_t step;               /* its own, or NONE */
-    int64_t bar_before;         /* step of a bar seen since the last row, or NONE */
-    bool is_crowded;            /* no bar since the last row */
+    int64_t step;       /* its own, or NONE */
+    int64_t bar_before; /* step of a bar seen since the last row, or NONE */
+    bool is_crowded;    /* no bar since the last row */
     bool is_training, is_eval, has_total;
     double epoch;
-    struct buf text;            /* of an eval row */
+    struct buf text; /* of an eval row */
     size_t n;
     int handles[CONSOLE_MAX_FIELDS];
     double values[CONSOLE_MAX_FIELDS];
@@ -40,22 +40,22 @@ struct console_progress {
     int64_t bar_line, bar_byte; /* where it was last seen */
     int64_t other_total;        /* of the last bare bar that is not the training bar */
     int64_t other_done;
-    int64_t planned;            /* "Total optimization steps", or NONE */
-    int64_t epoch_total, first_epoch;   /* of bars per epoch; NONE */
+    int64_t planned;                  /* "Total optimization steps", or NONE */
+    int64_t epoch_total, first_epoch; /* of bars per epoch; NONE */
     bool bar_since_row, other_since_row, other_since_end, has_ended;
-    bool is_evaluating;         /* an evaluation was announced and has no row yet */
-    int64_t fell_from;          /* the bar began again at 0: step before, else NONE */
+    bool is_evaluating; /* an evaluation was announced and has no row yet */
+    int64_t fell_from;  /* the bar began again at 0: step before, else NONE */
     int64_t fell_line, fell_byte;
-    int n_low;                  /* bars since then below fell_from */
+    int n_low; /* bars since then below fell_from */
 
     struct console_waiting waiting;
     int64_t n_rows, n_training_rows;
-    int64_t last_step;          /* of the last row with one */
-    int64_t last_row_step;      /* of the last row; NONE when it has none */
+    int64_t last_step;     /* of the last row with one */
+    int64_t last_row_step; /* of the last row; NONE when it has none */
     double last_epoch;
     int32_t segment;
-    bool segment_is_new;        /* no training row in it yet */
-    struct console_series *series;      /* by place in the row: rows look alike */
+    bool segment_is_new;           /* no training row in it yet */
+    struct console_series *series; /* by place in the row: rows look alike */
     size_t n_series;
 };
 
@@ -72,7 +72,7 @@ MUST_CHECK int console_progress_settle(struct console_progress *progress, struct
 struct console_place {
     int64_t line, byte;
     struct str text;
-    int64_t step;               /* stated outside the fields, or NONE */
+    int64_t step; /* stated outside the fields, or NONE */
 };
 /* A metric row. */
 MUST_CHECK int console_progress_row(struct console_progress *progress,

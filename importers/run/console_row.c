@@ -37,8 +37,8 @@ static size_t read_string(struct str text, struct str *out)
 
 static bool is_word_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
 }
 
 /* nan, inf, None, True, tensor(1.5, device='cuda:0'): bytes used, 0 when it is none of these. */
@@ -182,7 +182,8 @@ bool console_row_read_pairs(struct str text, struct console_row *row)
             continue;
         }
         struct console_field *field = &row->fields[row->n];
-        *field = (struct console_field){.key = str_trim(key), .text = str_trim(value), .value = NAN};
+        *field =
+            (struct console_field){.key = str_trim(key), .text = str_trim(value), .value = NAN};
         field->is_number = number_parse_any(field->text, &field->value);
         row->n += field->key.n > 0;
     }

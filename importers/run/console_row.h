@@ -12,15 +12,15 @@
 
 struct console_field {
     struct str key;
-    struct str text;        /* of the value, without quotes */
+    struct str text; /* of the value, without quotes */
     double value;
-    bool is_number;         /* also quoted ones, nan, inf */
+    bool is_number; /* also quoted ones, nan, inf */
 };
 
 struct console_row {
     struct console_field fields[CONSOLE_MAX_FIELDS];
     size_t n;
-    size_t used;            /* bytes of the text that the dict took */
+    size_t used; /* bytes of the text that the dict took */
 };
 
 /* True when the text begins with a dict whose values could be read; nested ones come with '/'

@@ -150,8 +150,7 @@ static void step_over(struct console_split *split, size_t piece_bytes, bool coun
     split->chunk = str_skip(split->chunk, piece_bytes + 1);
 }
 
-int console_split_next(struct console_split *split, struct console_piece *piece,
-                       struct error *err)
+int console_split_next(struct console_split *split, struct console_piece *piece, struct error *err)
 {
     carry_drop(split);
     for (;;) {

@@ -9,19 +9,19 @@
 #include "core/read/source.h"
 
 struct console_piece {
-    struct str text;        /* borrowed until the next call */
+    struct str text; /* borrowed until the next call */
     int64_t line, byte;
-    bool has_escape;        /* holds an ESC or NUL: strip before reading */
-    bool is_cut;            /* longer than CONSOLE_LINE_BYTES */
+    bool has_escape; /* holds an ESC or NUL: strip before reading */
+    bool is_cut;     /* longer than CONSOLE_LINE_BYTES */
 };
 
 struct console_split {
     struct source_file *file;
-    struct str chunk;       /* not yet read part of the current one */
-    int64_t line, byte;     /* of the first byte of chunk (or of carry when it is not empty) */
-    struct buf carry;       /* a piece that began in an earlier chunk */
+    struct str chunk;   /* not yet read part of the current one */
+    int64_t line, byte; /* of the first byte of chunk (or of carry when it is not empty) */
+    struct buf carry;   /* a piece that began in an earlier chunk */
     bool carry_is_out, carry_has_escape, carry_is_cut;
-    int64_t carry_bytes;    /* of the piece, also those that were dropped */
+    int64_t carry_bytes; /* of the piece, also those that were dropped */
 };
 
 void console_split_open(struct console_split *split, struct source_file *file);

@@ -8,11 +8,11 @@
 
 #include "importers/run/console_exception.h"
 
-#define MAX_PREFIX       96
-#define FRAMES_BYTES     1900
-#define MESSAGE_BYTES    2000
-#define MAX_AGE_FRAMES   400    /* lines of others inside a traceback */
-#define MAX_AGE_SAID     60     /* lines of a message before a chained traceback */
+#define MAX_PREFIX     96
+#define FRAMES_BYTES   1900
+#define MESSAGE_BYTES  2000
+#define MAX_AGE_FRAMES 400 /* lines of others inside a traceback */
+#define MAX_AGE_SAID   60  /* lines of a message before a chained traceback */
 
 static const char header[] = "Traceback (most recent call last)";
 
@@ -129,8 +129,7 @@ int console_tracebacks_finish(struct console_tracebacks *tracebacks, struct erro
 }
 
 /* The traceback that a header with this prefix continues, or a free place; NULL: all are busy. */
-static struct console_traceback *place_for(struct console_tracebacks *tracebacks,
-                                           struct str prefix)
+static struct console_traceback *place_for(struct console_tracebacks *tracebacks, struct str prefix)
 {
     struct console_traceback *unused = NULL;
     for (size_t i = 0; i < CONSOLE_MAX_TRACEBACKS; i++) {
@@ -176,8 +175,8 @@ static void start(struct console_traceback *tb, struct str prefix, const struct 
     buf_clear(&tb->frames);
 }
 
-int console_tracebacks_begin(struct console_tracebacks *tracebacks,
-                             const struct console_line *line, struct error *err)
+int console_tracebacks_begin(struct console_tracebacks *tracebacks, const struct console_line *line,
+                             struct error *err)
 {
     ptrdiff_t at = str_find(line->body, header);
     if (at < 0) {
@@ -224,18 +223,22 @@ static bool take_prefix(struct console_traceback *tb, struct str text, struct st
         return true;
     }
     if (!tb->prefix_is_sure && str_starts(text, "  File ")) {
-        buf_clear(&tb->prefix);     /* a logger's prefix, only before the first line */
+        buf_clear(&tb->prefix); /* a logger's prefix, only before the first line */
         return true;
     }
     return false;
 }
 
-static void add_frame(struct console_traceback *tb, struct str rest)
+static void add_frame(struct console_tracebacks *tracebacks, struct console_traceback *tb,
+                      struct str rest)
 {
     struct str name;
     if (!console_frame_name(rest, tb->is_notebook, &name)) {
         return;
     }
+    tracebacks->saw_training |= str_is(name, "_inner_training_loop") ||
+                                str_is(name, "inner_training_loop") ||
+                                str_is(name, "training_step") || str_is(name, "train_step");
     if (tb->frames.n + name.n + 2 > FRAMES_BYTES) {
         return;
     }
@@ -266,7 +269,7 @@ static int in_frames(struct console_tracebacks *tracebacks, struct console_trace
     }
     bool is_indented = rest.n > 1 && (rest.p[0] == '\t' || (rest.p[0] == ' ' && rest.p[1] == ' '));
     if (is_indented || console_frame_name(rest, tb->is_notebook, &type)) {
-        add_frame(tb, rest);
+        add_frame(tracebacks, tb, rest);
         tb->was_frame = true;
         tb->age = 0;
         return OK;
@@ -313,8 +316,7 @@ static int after_exception(struct console_tracebacks *tracebacks, struct console
         if (tb->cause.n == 0) {
             buf_str(&tb->cause, buf_view(&tb->type));
             buf_puts(&tb->cause, tb->message.n > 0 ? ": " : "");
-            buf_str(&tb->cause,
-                    str_first(buf_view(&tb->message), MESSAGE_BYTES - tb->cause.n - 1));
+            buf_str(&tb->cause, str_first(buf_view(&tb->message), MESSAGE_BYTES - tb->cause.n - 1));
         }
         return rc;
     }
@@ -349,8 +351,8 @@ static int see(struct console_tracebacks *tracebacks, struct console_traceback *
 }
 
 /* "ValueError: …" alone: logs are often cut to their last line. */
-static int without_traceback(struct console_tracebacks *tracebacks,
-                             const struct console_line *line, struct error *err)
+static int without_traceback(struct console_tracebacks *tracebacks, const struct console_line *line,
+                             struct error *err)
 {
     struct str rank = {0}, type, message;
     console_rank(line->body, &rank);

@@ -8,9 +8,9 @@
 
 /* One line as the reader has taken it apart. */
 struct console_line {
-    struct str text;        /* whole, ANSI removed */
-    struct str body;        /* behind a progress bar */
-    struct str inner;       /* behind a rank's prefix, too */
+    struct str text;  /* whole, ANSI removed */
+    struct str body;  /* behind a progress bar */
+    struct str inner; /* behind a rank's prefix, too */
     int64_t line, byte, step;
 };
 
@@ -18,20 +18,20 @@ enum traceback_state { TRACEBACK_FREE, TRACEBACK_FRAMES, TRACEBACK_SAID, TRACEBA
 
 struct console_traceback {
     enum traceback_state state;
-    struct buf prefix;          /* what stands before each of its lines: "[rank3]: " */
+    struct buf prefix; /* what stands before each of its lines: "[rank3]: " */
     bool prefix_is_sure;
-    bool is_notebook;           /* IPython's form: frames are not indented */
-    bool was_frame;             /* its last line was one */
-    int n_headers;              /* "Traceback" lines without an exception yet, of mixed ranks */
-    int age;                    /* lines since something of it was seen */
+    bool is_notebook; /* IPython's form: frames are not indented */
+    bool was_frame;   /* its last line was one */
+    int n_headers;    /* "Traceback" lines without an exception yet, of mixed ranks */
+    int age;          /* lines since something of it was seen */
     int64_t header_line, header_byte, header_step;
-    int64_t place;              /* in the order of events */
+    int64_t place; /* in the order of events */
     struct buf frames, type, message, cause, text;
-    int64_t line, byte, step;   /* of the exception line */
+    int64_t line, byte, step; /* of the exception line */
 };
 
-struct console_report {         /* "Root Cause (first observed failure):" */
-    int n_left;                 /* lines still to read; 0: none */
+struct console_report { /* "Root Cause (first observed failure):" */
+    int n_left;         /* lines still to read; 0: none */
     struct buf host, rank, exit_code, pid, traceback, text;
     int64_t line, byte, step;
 };
@@ -40,6 +40,7 @@ struct console_tracebacks {
     struct console_events *events;
     struct console_traceback *all;
     size_t n_busy;
+    bool saw_training; /* a traceback went through a training loop */
     struct console_report report;
 };
 
@@ -56,11 +57,9 @@ MUST_CHECK int console_tracebacks_line(struct console_tracebacks *tracebacks,
 void console_tracebacks_begin_report(struct console_tracebacks *tracebacks,
                                      const struct console_line *line);
 /* Training went on: what was said so far is final. */
-MUST_CHECK int console_tracebacks_settle(struct console_tracebacks *tracebacks,
-                                         struct error *err);
+MUST_CHECK int console_tracebacks_settle(struct console_tracebacks *tracebacks, struct error *err);
 /* The end of the log: settles, and says tracebacks that break off. */
-MUST_CHECK int console_tracebacks_finish(struct console_tracebacks *tracebacks,
-                                         struct error *err);
+MUST_CHECK int console_tracebacks_finish(struct console_tracebacks *tracebacks, struct error *err);
 
 /* Bytes of a rank's prefix at the start of the text ("[rank3]: ", "[default0]:", "0: ",
  * "(task, pid=…) "), 0: none. *rank gets what names it. */

@@ -16,8 +16,9 @@ static int probe(const struct peek *peek)
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (peek_name_is(peek, names[i])) {
-            return peek_first(peek) == '[' ? 0 : peek_is_lines(peek) && !peek_is_object(peek) ? 0
-                                                                                              : 95;
+            return peek_first(peek) == '['                        ? 0
+                   : peek_is_lines(peek) && !peek_is_object(peek) ? 0
+                                                                  : 95;
         }
     }
     return 0;

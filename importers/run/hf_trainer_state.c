@@ -14,8 +14,8 @@
 struct reader {
     struct import *import;
     struct metric_rows rows;
-    int64_t n_strange;          /* rows that are no objects */
-    bool is_full;               /* import->max_rows are read */
+    int64_t n_strange; /* rows that are no objects */
+    bool is_full;      /* import->max_rows are read */
 };
 
 static int probe(const struct peek *peek)
@@ -95,7 +95,7 @@ static int on_member(void *ctx, const struct json *value, struct error *err)
     snprintf(key, sizeof key, "%.*s", (int)value->key.n, value->key.p);
     snprintf(name, sizeof name, "state.%s", key);
     if (strcmp(key, "log_history") == 0) {
-        return OK;              /* not an array: there are no rows */
+        return OK; /* not an array: there are no rows */
     }
     if (strcmp(key, "stateful_callbacks") == 0 && json_is(value, JSON_OBJECT)) {
         return add_callbacks(reader, value, err);

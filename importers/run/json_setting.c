@@ -21,8 +21,8 @@ static enum value_type type_of(const struct json *value)
     return VALUE_OBJECT;
 }
 
-int json_setting(struct import *import, enum side side, const char *name,
-                 const struct json *value, struct error *err)
+int json_setting(struct import *import, enum side side, const char *name, const struct json *value,
+                 struct error *err)
 {
     struct buf text;
     if (value->type == JSON_NULL || import_is_secret(name)) {

@@ -66,8 +66,8 @@ static struct metric_key *key_of(struct metric_rows *rows, struct str name)
             return &rows->keys[i];
         }
     }
-    bool is_usable = name.n > 0 && name.n < METRIC_ROWS_KEY_BYTES &&
-                     memchr(name.p, '\0', name.n) == NULL;
+    bool is_usable =
+        name.n > 0 && name.n < METRIC_ROWS_KEY_BYTES && memchr(name.p, '\0', name.n) == NULL;
     if (!is_usable) {
         return NULL;
     }
@@ -89,8 +89,8 @@ struct place {
     double wall;
 };
 
-static void take_place(struct metric_rows *rows, struct place *place,
-                       const struct metric_key *key, double value)
+static void take_place(struct metric_rows *rows, struct place *place, const struct metric_key *key,
+                       double value)
 {
     bool is_count = value >= 0 && value < 9e15;
     if (key->is_total) {
@@ -183,8 +183,7 @@ static void place_of_tree(struct metric_rows *rows, const struct json *object, s
 {
     for (const struct json *child = object->child; child != NULL; child = child->next) {
         double value;
-        const struct metric_key *key =
-            tree_number(child, &value) ? key_of(rows, child->key) : NULL;
+        const struct metric_key *key = tree_number(child, &value) ? key_of(rows, child->key) : NULL;
         if (key != NULL) {
             take_place(rows, place, key, value);
         }

@@ -4,29 +4,29 @@
 
 #include "importers/importer.h"
 
-#define METRIC_ROWS_KEYS 512
+#define METRIC_ROWS_KEYS      512
 #define METRIC_ROWS_KEY_BYTES 200
 
 /* What a key means, kept: rows look alike, so it is most often the one behind the last. */
 struct metric_key {
     char name[METRIC_ROWS_KEY_BYTES];
     size_t n;
-    int handle;                 /* of the series; -1: none was begun yet */
+    int handle; /* of the series; -1: none was begun yet */
     bool is_step, is_total, is_wall, is_loss;
 };
 
 struct metric_rows {
     struct import *import;
-    bool train_loss_is_loss;    /* a table without `loss`: its train_loss is the curve */
-    bool row_is_step;           /* no step column: the number of the row stands for it */
+    bool train_loss_is_loss; /* a table without `loss`: its train_loss is the curve */
+    bool row_is_step;        /* no step column: the number of the row stands for it */
     int64_t n_rows;
     int64_t n_without_step;
-    int64_t last_step, last_total;      /* NONE */
+    int64_t last_step, last_total; /* NONE */
     int64_t last_line;
     int32_t segment;
     struct metric_key *keys;
-    size_t n_keys, at;          /* at: where the next key is expected */
-    struct metric_key spare;    /* for keys beyond METRIC_ROWS_KEYS */
+    size_t n_keys, at;       /* at: where the next key is expected */
+    struct metric_key spare; /* for keys beyond METRIC_ROWS_KEYS */
 };
 
 MUST_CHECK int metric_rows_begin(struct metric_rows *rows, struct import *import,

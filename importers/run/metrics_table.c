@@ -28,9 +28,23 @@ struct columns {
 static bool is_metric(const char *name)
 {
     static const char *const names[] = {
-        "loss", "train_loss", "eval_loss", "learning_rate", "grad_norm", "reward",   "kl",
-        "objective/kl", "perplexity", "ppl", "train_accuracy", "eval_accuracy", "val_accuracy",
-        "mean_token_accuracy", "rewards/margins", "rewards/chosen", "train_loss_epoch",
+        "loss",
+        "train_loss",
+        "eval_loss",
+        "learning_rate",
+        "grad_norm",
+        "reward",
+        "kl",
+        "objective/kl",
+        "perplexity",
+        "ppl",
+        "train_accuracy",
+        "eval_accuracy",
+        "val_accuracy",
+        "mean_token_accuracy",
+        "rewards/margins",
+        "rewards/chosen",
+        "train_loss_epoch",
     };
     const char *canonical = metric_name(name);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -45,12 +59,12 @@ static bool is_metric(const char *name)
 static bool is_foreign(const char *name)
 {
     static const char *const names[] = {
-        "messages",  "conversations", "prompt",    "prompts",     "completion", "completions",
-        "instruction", "input",       "output",    "outputs",     "text",       "chosen",
-        "rejected",  "input_ids",     "labels",    "question",    "answer",     "response",
-        "label",     "query",         "content",   "item_id",     "suite",      "finetuned",
-        "expected",  "winner",        "sentence",  "sentence1",   "target",     "document",
-        "tokens_ids", "finish_reason", "doc_id",   "doc",
+        "messages",    "conversations", "prompt",   "prompts",   "completion", "completions",
+        "instruction", "input",         "output",   "outputs",   "text",       "chosen",
+        "rejected",    "input_ids",     "labels",   "question",  "answer",     "response",
+        "label",       "query",         "content",  "item_id",   "suite",      "finetuned",
+        "expected",    "winner",        "sentence", "sentence1", "target",     "document",
+        "tokens_ids",  "finish_reason", "doc_id",   "doc",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
@@ -112,9 +126,9 @@ static bool is_metrics_name(const struct peek *peek)
 
 static bool is_side_table(const struct peek *peek)
 {
-    static const char *const names[] = {"lengths.csv", "adapter_norms.jsonl", "judge.jsonl",
-                                        "retention.jsonl", "eval_results.jsonl",
-                                        "generations.jsonl", "trainer_log.jsonl"};
+    static const char *const names[] = {
+        "lengths.csv",        "adapter_norms.jsonl", "judge.jsonl",      "retention.jsonl",
+        "eval_results.jsonl", "generations.jsonl",   "trainer_log.jsonl"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (peek_name_is(peek, names[i])) {
             return true;
@@ -161,12 +175,12 @@ static int probe(const struct peek *peek)
 
 struct table {
     struct metric_rows rows;
-    struct str *names;          /* of the columns */
+    struct str *names; /* of the columns */
     size_t n_names;
-    struct arena *arena;        /* holds the names */
+    struct arena *arena; /* holds the names */
     struct json_field *fields;
     bool has_header, is_full;
-    int64_t n_long;             /* rows with more cells than the header */
+    int64_t n_long; /* rows with more cells than the header */
 };
 
 static int take_header(struct table *table, const struct csv_row *row, struct error *err)

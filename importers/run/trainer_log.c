@@ -15,9 +15,8 @@ static int probe(const struct peek *peek)
         return 95;
     }
     bool is_lines = peek_first(peek) == '{' && peek_is_lines(peek);
-    return is_lines && peek_has_key(peek, "current_steps") && peek_has_key(peek, "total_steps")
-               ? 88
-               : 0;
+    return is_lines && peek_has_key(peek, "current_steps") && peek_has_key(peek, "total_steps") ? 88
+                                                                                                : 0;
 }
 
 static int run(struct import *import, struct error *err)

@@ -26,8 +26,8 @@ static void put_bar(FILE *out, long step, long total)
     }
     long seconds = step * 3 / 2, left = (total - step) * 3 / 2;
     fprintf(out, "| %ld/%ld [%ld:%02ld:%02ld<%ld:%02ld:%02ld,  1.%02ldit/s]", step, total,
-            seconds / 3600, seconds / 60 % 60, seconds % 60, left / 3600, left / 60 % 60,
-            left % 60, step * 7 % 100);
+            seconds / 3600, seconds / 60 % 60, seconds % 60, left / 3600, left / 60 % 60, left % 60,
+            step * 7 % 100);
 }
 
 static int write_log(const char *path, double bytes)
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("console_log\t%.1f MB\t%.3f s\t%.0f MB/s\t%lld rows\tpeak %.1f MiB\n",
-           (double)stat.size / 1e6, best, (double)stat.size / 1e6 / best,
-           (long long)import.n_rows, (double)usage.ru_maxrss / 1024);
+           (double)stat.size / 1e6, best, (double)stat.size / 1e6 / best, (long long)import.n_rows,
+           (double)usage.ru_maxrss / 1024);
     return 0;
 }

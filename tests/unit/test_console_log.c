@@ -140,7 +140,7 @@ static void rows_in_heaps_have_no_step(void **state)
              "{'loss': 0.6, 'epoch': 0.05}\n{'loss': 0.5, 'epoch': 0.1}\n"
              "{'loss': 0.4, 'epoch': 0.15}\n 56%|   | 101/181 [16:15<13:08,  9.73s/it]\n");
     assert_int_equal(count("point\tloss"), 3);
-    assert_int_equal(count("step -\t"), 7);    /* six numbers and the summary */
+    assert_int_equal(count("step -\t"), 7); /* six numbers and the summary */
 }
 
 static void a_step_in_the_row_wins(void **state)
@@ -216,6 +216,27 @@ static void an_announced_evaluation_is_no_training(void **state)
              "RuntimeError: CUDA error: out of memory\n");
     has("exception\t-\tstep -\tline 3");
     has_not("last-progress");
+}
+
+static void the_plan_tells_which_bar_is_the_training(void **state)
+{
+    (void)state;
+    read_log(" 99%|#  | 517/518 [00:30<00:10,  6.00it/s]\n"
+             "    Num examples = 500 | Num Epochs = 1 | Total steps = 60\n"
+             "  3%|#  | 2/60 [00:30<00:10,  6.00it/s]\n 10%|#  | 52/518 [00:30<00:10,  6.00it/s]\n"
+             "ValueError: x\n");
+    has("exception\t-\tstep 2\tline 5");
+    has("\t2\t60");
+}
+
+static void a_traceback_of_a_training_loop_marks_a_training_log(void **state)
+{
+    (void)state;
+    read_log("Traceback (most recent call last):\n  File \"a\", line 1, in training_step\n"
+             "KeyError: 1\n");
+    has("log-summary\t-\tstep -\tline -\tbyte -\t\t3\t0\ttraining\t0");
+    read_log("Traceback (most recent call last):\n  File \"a\", line 1, in merge\nKeyError: 1\n");
+    has("log-summary\t-\tstep -\tline -\tbyte -\t\t3\t0\t\t0");
 }
 
 static void a_second_start_marker_begins_a_segment(void **state)
@@ -381,7 +402,8 @@ static void terminal_codes_are_removed(void **state)
 static void hostile_bytes_are_harmless(void **state)
 {
     (void)state;
-    static const char text[] = "\xff\xf0\0{'loss': 1.0}\0\n\xc3ValueError: \x80\xff\nValueError: \x80\n";
+    static const char text[] =
+        "\xff\xf0\0{'loss': 1.0}\0\n\xc3ValueError: \x80\xff\nValueError: \x80\n";
     read_bytes(text, sizeof text - 1);
     has("point\tloss\tseq 0\tsegment 0\tstep -\t1.0");
     has("exception\t-\tstep -\tline 3");
@@ -517,9 +539,12 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(batches_of_an_epoch_become_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_behind_a_bar_are_a_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_bar_of_an_evaluation_gives_no_steps, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_bar_of_an_evaluation_gives_no_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_announced_evaluation_is_no_training, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_plan_tells_which_bar_is_the_training, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_traceback_of_a_training_loop_marks_a_training_log, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_second_start_marker_begins_a_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_or_epoch_that_falls_begins_a_segment, set_up,
                                         tear_down),

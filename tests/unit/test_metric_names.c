@@ -27,7 +27,8 @@ static void what_is_only_similar_keeps_its_name(void **state)
     assert_string_equal(metric_name("objective/kl"), "objective/kl");
     assert_string_equal(metric_name("kl"), "kl");
     assert_string_equal(metric_name("rewards/chosen"), "rewards/chosen");
-    assert_string_equal(metric_name("rewards/accuracy_reward/mean"), "rewards/accuracy_reward/mean");
+    assert_string_equal(metric_name("rewards/accuracy_reward/mean"),
+                        "rewards/accuracy_reward/mean");
     const char *own = "my_metric";
     assert_ptr_equal(metric_name(own), own);
 }
@@ -35,8 +36,8 @@ static void what_is_only_similar_keeps_its_name(void **state)
 static void a_canonical_name_is_its_own_canonical_name(void **state)
 {
     (void)state;
-    static const char *const raw[] = {"train/loss", "val_loss",       "lr",     "grad norm",
-                                      "lm loss",    "reward_margin",  "train/kl"};
+    static const char *const raw[] = {"train/loss", "val_loss",      "lr",      "grad norm",
+                                      "lm loss",    "reward_margin", "train/kl"};
     for (size_t i = 0; i < sizeof raw / sizeof raw[0]; i++) {
         assert_string_equal(metric_name(metric_name(raw[i])), metric_name(raw[i]));
     }
