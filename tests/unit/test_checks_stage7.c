@@ -233,12 +233,56 @@ static void the_deployed_best_passes(void **state)
     fake_run_free(run);
 }
 
-static void a_task_metric_on_purpose_passes(void **state)
+static struct fake_run *run_with_metric(const double *metric, size_t n)
+{
+    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
+    int64_t step[16];
+
+    for (size_t i = 0; i < n; i++)
+        step[i] = 100 * (int64_t)(i + 1);
+    fake_setting(run, "metric_for_best_model", "rouge1");
+    if (n > 0)
+        fake_curve_at(run, "eval_rouge1", step, metric, n);
+    return run;
+}
+
+static void the_best_by_a_task_metric_passes_whatever_the_loss(void **state)
+{
+    static const double RISING[] = {0.1, 0.2, 0.25, 0.27, 0.3, 0.31, 0.33, 0.34, 0.35};
+    (void)state;
+    struct fake_run *run = run_with_metric(RISING, N(RISING));
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_better_task_metric_before_the_end_needs_the_items(void **state)
+{
+    static const double PEAK[] = {0.1, 0.2, 0.35, 0.34, 0.3, 0.31, 0.33, 0.31, 0.3};
+    (void)state;
+    struct fake_run *run = run_with_metric(PEAK, N(PEAK));
+    expect(run, &check_last_not_best, VERDICT_UNKNOWN);
+    assert_non_null(strstr(result.missing[0], "step 300"));
+    fake_run_free(run);
+    run = run_with_metric(PEAK, N(PEAK));
+    fake_setting(run, "load_best_model_at_end", "true");
+    fake_decided(run)->has_end_marker = true;
+    expect(run, &check_last_not_best, VERDICT_PASS);
+    fake_run_free(run);
+    run = run_with_metric(PEAK, 0);
+    expect(run, &check_last_not_best, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void the_worst_of_several_evaluation_sets_counts_for_what_was_kept(void **state)
 {
     (void)state;
-    struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
-    fake_setting(run, "metric_for_best_model", "rouge1");
-    expect(run, &check_last_not_best, VERDICT_PASS);
+    struct fake_run *run = run_with_evals(WOBBLE, N(WOBBLE));
+    int64_t step[16];
+    for (size_t i = 0; i < N(SECOND_EPOCH); i++)
+        step[i] = 100 * (int64_t)(i + 1);
+    fake_curve_at(run, "eval_other_loss", step, SECOND_EPOCH, N(SECOND_EPOCH));
+    expect(run, &check_last_not_best, VERDICT_FAIL);
+    assert_non_null(strstr(result.finding, "eval_other_loss"));
     fake_run_free(run);
 }
 
@@ -308,6 +352,38 @@ static void many_epochs_over_few_rows_are_a_note(void **state)
     fake_run_free(run);
 }
 
+static void many_epochs_of_a_long_epoch_warn_without_the_rows(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.0002", "10");
+    fake_setting(run, "per_device_train_batch_size", "4");
+    fake_setting(run, "gradient_accumulation_steps", "4");
+    fake_decided(run)->last_step = 1000;
+    fake_decided(run)->last_epoch = 10.0;
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "epochs");
+    fake_run_free(run);
+    run = run_with_settings(KIND_SFT, "0.0002", "10");
+    fake_setting(run, "per_device_train_batch_size", "4");
+    fake_decided(run)->last_step = 1000;
+    fake_decided(run)->last_epoch = 10.0;
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_run_that_stopped_is_judged_by_the_epochs_it_was_meant_to_have(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_DPO);
+    fake_setting(run, "learning_rate", "1e-6");
+    fake_setting(run, "max_steps", "5000");
+    fake_decided(run)->last_step = 200;
+    fake_decided(run)->last_epoch = 0.32;
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_non_null(strstr(result.finding, "8 epochs"));
+    fake_run_free(run);
+}
+
 static void preference_epochs_and_rates_have_their_own_range(void **state)
 {
     (void)state;
@@ -369,12 +445,16 @@ int main(void)
         cmocka_unit_test(the_best_model_loaded_at_the_end_passes),
         cmocka_unit_test(a_deployed_step_beside_the_best_is_named),
         cmocka_unit_test(the_deployed_best_passes),
-        cmocka_unit_test(a_task_metric_on_purpose_passes),
+        cmocka_unit_test(the_best_by_a_task_metric_passes_whatever_the_loss),
+        cmocka_unit_test(a_better_task_metric_before_the_end_needs_the_items),
+        cmocka_unit_test(the_worst_of_several_evaluation_sets_counts_for_what_was_kept),
         cmocka_unit_test(early_stopping_that_found_no_metric_warns),
         cmocka_unit_test(usual_values_pass),
         cmocka_unit_test(a_rate_above_its_range_warns_and_one_below_is_a_note),
         cmocka_unit_test(only_the_first_knob_is_proposed_and_the_others_are_listed),
         cmocka_unit_test(many_epochs_over_few_rows_are_a_note),
+        cmocka_unit_test(many_epochs_of_a_long_epoch_warn_without_the_rows),
+        cmocka_unit_test(a_run_that_stopped_is_judged_by_the_epochs_it_was_meant_to_have),
         cmocka_unit_test(preference_epochs_and_rates_have_their_own_range),
         cmocka_unit_test(a_tiny_rank_and_a_steep_alpha_warn),
         cmocka_unit_test(without_arguments_nothing_is_in_range),

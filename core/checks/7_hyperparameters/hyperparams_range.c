@@ -47,11 +47,19 @@ static void outside(struct check_ctx *ctx, const char *branch, const struct sett
 
 /* ---- Epochs ---- */
 
+/* Rows of the training set; without a file what an epoch's steps took at least (on one device). */
 static double example_count(const struct run_facts *facts)
 {
     int64_t rows = facts_train_rows(facts, NULL);
+    double micro = 0.0, accumulation = 1.0;
 
-    return rows == NONE ? 0.0 : (double)rows;
+    if (rows != NONE)
+        return (double)rows;
+    if (!(facts->last_epoch > 0.0) || facts->last_step <= 0 || facts_bool(facts, "packing") == 1 ||
+        !facts_number(facts, "per_device_train_batch_size", &micro) || !(micro >= 1.0))
+        return 0.0;
+    (void)facts_number(facts, "gradient_accumulation_steps", &accumulation);
+    return floor((double)facts->last_step / facts->last_epoch * micro * fmax(accumulation, 1.0));
 }
 
 static bool still_falls(struct check_ctx *ctx)
@@ -81,7 +89,10 @@ static bool judge_epochs(struct check_ctx *ctx)
     bool by_steps = facts_number(facts, "max_steps", &steps) && steps > 0.0;
 
     if (by_steps && facts->last_epoch > 0.0)
-        epochs = facts->last_epoch; /* max_steps overrides the epochs */
+        /* max_steps overrides the epochs; a run that stopped before them was meant to go on */
+        epochs = facts->last_step > 0 && (double)facts->last_step < steps
+                     ? facts->last_epoch * steps / (double)facts->last_step
+                     : facts->last_epoch;
     else if (!setting_number(setting, &epochs))
         epochs = facts->planned_epochs > 0.0 ? facts->planned_epochs : 0.0;
     if (!(epochs > 0.0))

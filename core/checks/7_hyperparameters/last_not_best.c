@@ -141,44 +141,77 @@ static void show(struct check_ctx *ctx, const struct eval_points *e, size_t best
                    "load_best_model_at_end is on)");
 }
 
-static int judge_curve(struct check_ctx *ctx, const struct eval_points *e)
-{
-    size_t best = 0;
+struct judged {
+    struct eval_points points;
+    struct kept kept;
+    struct folders folders;
+    size_t best, at;    /* of the points: the best, and what was kept */
+    double d, level;    /* how much worse, the best value */
+    enum verdict verdict;
+    bool is_by_absence; /* the best would not matter, were its folder still there */
+};
 
+static void judge(const struct run_facts *facts, struct judged *j)
+{
+    const struct eval_points *e = &j->points;
+
+    j->best = 0;
     for (size_t i = 1; i < e->n; i++)
-        if (e->value[i] < e->value[best])
-            best = i;
-    int64_t step = e->step[best];
-    struct kept kept = find_kept(ctx->facts, e, step);
-    struct folders folders = find_folders(ctx->facts, step);
-    size_t at = kept.is_loaded ? best : nearest(e, kept.step);
+        if (e->value[i] < e->value[j->best])
+            j->best = i;
+    j->kept = find_kept(facts, e, e->step[j->best]);
+    j->folders = find_folders(facts, e->step[j->best]);
+    j->at = j->kept.is_loaded ? j->best : nearest(e, j->kept.step);
     double sigma = e->n >= 5 ? stat_noise(e->value, e->n) : 0.0;
-    double d = e->value[at] - e->value[best], level = fabs(e->value[best]);
-    const char *branch = folders.is_gone                         ? "gone"
-                         : folders.is_one_file                   ? "one-file"
-                         : kept.is_deployed && kept.step != step ? "deployed"
-                                                                 : "";
-    if (d >= 0.05 * level && d > 0.0)
-        check_fail(ctx, CONFIDENCE_STRONG, branch,
-                   "%s is %.4g at step %lld, which is %s, and %.4g at step %lld (+%.1f %%)",
-                   e->curve->name, e->value[at], (long long)e->step[at], kept.why, e->value[best],
-                   (long long)step, 100.0 * d / level);
-    else if (folders.is_gone && d > 0.01 * level)
+    j->d = e->value[j->at] - e->value[j->best];
+    j->level = fabs(e->value[j->best]);
+    j->verdict = VERDICT_PASS;
+    if (j->d >= 0.05 * j->level && j->d > 0.0) {
+        j->verdict = VERDICT_FAIL;
+    } else if (j->folders.is_gone && j->d > 0.01 * j->level) {
+        j->verdict = VERDICT_FAIL;
+        j->is_by_absence = true;
+    } else if (j->d > fmax(0.01 * j->level, 2.0 * sigma)) {
+        j->verdict = VERDICT_WARN;
+    }
+}
+
+static bool is_worse(const struct judged *a, const struct judged *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict > b->verdict;
+    return a->d * b->level > b->d * a->level;
+}
+
+static int state_curve(struct check_ctx *ctx, const struct judged *j)
+{
+    const struct eval_points *e = &j->points;
+    const char *name = e->curve->name;
+    double worse = j->level > 0.0 ? 100.0 * j->d / j->level : 0.0;
+    const char *branch = j->folders.is_gone                                        ? "gone"
+                         : j->folders.is_one_file                                  ? "one-file"
+                         : j->kept.is_deployed && j->kept.step != e->step[j->best] ? "deployed"
+                                                                                   : "";
+    if (j->verdict == VERDICT_PASS)
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "%s of what was kept (%s) is within %.2f %% of the best", name,
+                          j->kept.why, worse);
+    if (j->is_by_absence)
         check_fail(ctx, CONFIDENCE_STRONG, branch,
                    "the best checkpoint (step %lld, %s %.4g) does not exist any more; kept is %.4g "
                    "(+%.1f %%)",
-                   (long long)step, e->curve->name, e->value[best], e->value[at],
-                   100.0 * d / level);
-    else if (d > fmax(0.01 * level, 2.0 * sigma))
-        check_warn(ctx, CONFIDENCE_LIKELY, branch,
-                   "%s is %.4g at step %lld, which is %s, and %.4g at step %lld (+%.1f %%)",
-                   e->curve->name, e->value[at], (long long)e->step[at], kept.why, e->value[best],
-                   (long long)step, 100.0 * d / level);
+                   (long long)e->step[j->best], name, e->value[j->best], e->value[j->at], worse);
+    else if (j->verdict == VERDICT_FAIL)
+        check_fail(ctx, CONFIDENCE_STRONG, branch,
+                   "%s is %.4g at step %lld, which is %s, and %.4g at step %lld (+%.1f %%)", name,
+                   e->value[j->at], (long long)e->step[j->at], j->kept.why, e->value[j->best],
+                   (long long)e->step[j->best], worse);
     else
-        return check_pass(ctx, CONFIDENCE_STRONG,
-                          "%s of what was kept (%s) is within %.2f %% of the best", e->curve->name,
-                          kept.why, level > 0.0 ? 100.0 * d / level : 0.0);
-    show(ctx, e, best, at, &folders);
+        check_warn(ctx, CONFIDENCE_LIKELY, branch,
+                   "%s is %.4g at step %lld, which is %s, and %.4g at step %lld (+%.1f %%)", name,
+                   e->value[j->at], (long long)e->step[j->at], j->kept.why, e->value[j->best],
+                   (long long)e->step[j->best], worse);
+    show(ctx, e, j->best, j->at, &j->folders);
     return OK;
 }
 
@@ -207,37 +240,76 @@ static const char *task_metric(const struct run_facts *facts)
 {
     const char *metric = facts_text(facts, "metric_for_best_model");
 
-    return metric && *metric && strcmp(metric, "loss") != 0 && strcmp(metric, "eval_loss") != 0
-               ? metric
-               : NULL;
+    return metric && *metric && !str_ends(str_of(metric), "loss") ? metric : NULL;
+}
+
+static const struct curve *metric_curve(struct check_ctx *ctx, const char *metric)
+{
+    const char *name =
+        strncmp(metric, "eval_", 5) == 0 ? metric : arena_printf(ctx->arena, "eval_%s", metric);
+
+    return name ? facts_curve(ctx->facts, name) : NULL;
+}
+
+/* By a metric of the task the kept one is the best, or the items have to say whether the
+ * difference is more than chance. */
+static int judge_metric(struct check_ctx *ctx, const char *metric)
+{
+    bool is_greater_better = facts_bool(ctx->facts, "greater_is_better") != 0;
+    struct eval_points e;
+    size_t best = 0;
+
+    evidence_setting(ctx, facts_setting(ctx->facts, "metric_for_best_model"));
+    if (!eval_points_read(metric_curve(ctx, metric), ctx->arena, &e) || e.step[0] == NONE)
+        return check_unknown(ctx, "metric rows with eval_%s, by which the best model is chosen",
+                             strncmp(metric, "eval_", 5) == 0 ? metric + 5 : metric);
+    for (size_t i = 1; i < e.n; i++)
+        if (is_greater_better ? e.value[i] > e.value[best] : e.value[i] < e.value[best])
+            best = i;
+    struct kept kept = find_kept(ctx->facts, &e, e.step[best]);
+    size_t at = kept.is_loaded ? best : nearest(&e, kept.step);
+    if (e.value[at] == e.value[best])
+        return check_pass(ctx, CONFIDENCE_STRONG, "%s of what was kept (%s) is the best, %.4g",
+                          e.curve->name, kept.why, e.value[best]);
+    evidence_point(ctx, e.curve, e.at[best], "the best %s", e.curve->name);
+    evidence_point(ctx, e.curve, e.at[at], "%s nearest to what was kept", e.curve->name);
+    return check_unknown(ctx,
+                         "scored items of the checkpoints of step %lld (%s %.4g) and step %lld "
+                         "(%.4g, %s): whether they differ by more than chance",
+                         (long long)e.step[best], e.curve->name, e.value[best],
+                         (long long)e.step[at], e.value[at], kept.why);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
 {
     size_t n = 0;
     const struct curve *const *curves = facts_eval_losses(ctx->facts, &n);
-    const struct curve *curve = facts_curve(ctx->facts, "eval_loss");
     const char *metric = task_metric(ctx->facts);
-    struct eval_points points;
+    struct judged worst = {.verdict = VERDICT_NOT_APPLICABLE};
+    bool has_points = false, has_steps = false;
 
     (void)err;
     judge_warnings(ctx);
-    if (!curve && n > 0)
-        curve = curves[0];
-    if (!eval_points_read(curve, ctx->arena, &points))
-        return check_unknown(ctx, "evaluation during training (eval_loss)");
-    if (metric) {
-        evidence_setting(ctx, facts_setting(ctx->facts, "metric_for_best_model"));
-        return check_pass(ctx, CONFIDENCE_LIKELY,
-                          "the best model is chosen by %s on purpose, not by "
-                          "the loss",
-                          metric);
+    if (metric)
+        return judge_metric(ctx, metric);
+    for (size_t i = 0; i < n; i++) {
+        struct judged j = {.verdict = VERDICT_UNKNOWN};
+        if (!eval_points_read(curves[i], ctx->arena, &j.points))
+            continue;
+        has_steps = has_steps || j.points.step[0] != NONE;
+        has_points = true;
+        if (j.points.n < 2 || j.points.step[0] == NONE)
+            continue;
+        judge(ctx->facts, &j);
+        if (worst.verdict == VERDICT_NOT_APPLICABLE || is_worse(&j, &worst))
+            worst = j;
     }
-    if (points.n < 2)
-        return check_unknown(ctx, "a second evaluation during training");
-    if (points.step[0] == NONE)
-        return check_unknown(ctx, "the steps of the evaluations");
-    return judge_curve(ctx, &points);
+    if (worst.verdict != VERDICT_NOT_APPLICABLE)
+        return state_curve(ctx, &worst);
+    if (!has_points)
+        return check_unknown(ctx, "evaluation during training (eval_loss)");
+    return check_unknown(ctx, has_steps ? "a second evaluation during training"
+                                        : "the steps of the evaluations");
 }
 
 const struct check check_last_not_best = {
