@@ -1,6 +1,4 @@
-/* Which run a file belongs to (FORMATS.md B0 rules 3 and 4), what its split and role are (7, 8), and
- * what the runs are called (9). */
-#include <ctype.h>
+/* Which run a file belongs to (FORMATS.md B0 rules 3 and 4). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,113 +6,14 @@
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
 
-/* ---- Splits ---- */
-
-static const char *split_of_component(const char *name, size_t n)
-{
-    static const struct {
-        const char *word, *split;
-    } WORDS[] = {
-        {"test", "test"}, {"eval", "eval"}, {"evaluation", "eval"}, {"valid", "eval"},
-        {"validation", "eval"}, {"val", "eval"}, {"dev", "eval"}, {"heldout", "eval"},
-        {"train", "train"}, {"training", "train"},
-    };
-    const char *split = NULL;
-
-    for (size_t i = 0; i < n && !split;) {
-        size_t from = i;
-
-        while (i < n && isalpha((unsigned char)name[i]))
-            i++;
-        for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS && i > from; k++)
-            if (str_is_ignoring_case(str_from(name + from, i - from), WORDS[k].word))
-                split = WORDS[k].split;
-        i += i == from;
-    }
-    return split;
-}
-
-/* The file's own name decides, else the nearest folder below the argument, else it is training. */
-static const char *split_of(const struct walk_file *file)
-{
-    size_t end = strlen(file->shown);
-
-    while (end > 0) {
-        size_t from = end;
-
-        while (from > 0 && file->shown[from - 1] != '/')
-            from--;
-        const char *split = split_of_component(file->shown + from, end - from);
-        if (split)
-            return split;
-        end = from > 0 ? from - 1 : 0;
-    }
-    return "train";
-}
-
-/* ---- Roles ---- */
-
-static bool has_component(const char *shown, const char *const *words)
-{
-    const char *at = shown;
-
-    for (const char *slash; (slash = strchr(at, '/')); at = slash + 1)
-        for (size_t i = 0; words[i]; i++) {
-            size_t n = strlen(words[i]);
-
-            if ((size_t)(slash - at) >= n && strncasecmp(at, words[i], n) == 0 &&
-                !isalpha((unsigned char)at[n]))
-                return true;
-        }
-    return false;
-}
-
-static bool is_artefact(const struct importer *importer)
-{
-    static const char *const IDS[] = {"peft_adapter", "hf_model", "tokenizer", "chat_template"};
-
-    for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++)
-        if (strcmp(importer->id, IDS[i]) == 0)
-            return true;
-    return false;
-}
-
-static const char *artefact_role(const struct walk_file *file)
-{
-    static const char *const BASE[] = {"base", "base_model", "pretrained", NULL};
-    static const char *const SERVED[] = {"serve", "served", "serving", "release", "deploy",
-                                         "deployment", "deployed", NULL};
-    static const char *const MERGED[] = {"merged", "merge", NULL};
-
-    if (has_component(file->shown, SERVED))
-        return "served";
-    if (has_component(file->shown, MERGED))
-        return "merged";
-    if (has_component(file->shown, BASE))
-        return "base";
-    return "trained";
-}
-
-static const char *role_of(const struct scene *scene, const struct found *found)
-{
-    const struct answer *answer = plan_answer(scene->options, "role", found->file);
-    const struct answer *split = plan_answer(scene->options, "split", found->file);
-
-    if (answer)
-        return answer->value;
-    if (strcmp(found->importer->id, "dataset_rows") == 0)
-        return split ? split->value : split_of(found->file);
-    return is_artefact(found->importer) ? artefact_role(found->file) : found->importer->role;
-}
-
 /* ---- Which runs ---- */
 
 struct assigning {
     struct scene *scene;
-    const struct root **runs;       /* the roots that are runs */
+    const struct root **runs; /* the roots that are runs */
     size_t n_runs;
-    bool *belongs;                  /* n_runs flags for the file at hand */
-    struct loss_rows *rows;         /* of each run, read when a log asks */
+    bool *belongs;          /* n_runs flags for the file at hand */
+    struct loss_rows *rows; /* of each run, read when a log asks */
     bool *rows_known;
 };
 
@@ -153,16 +52,16 @@ static bool inside_a_root(struct assigning *a, const struct walk_file *file)
     for (size_t i = 0; i < a->scene->n_roots; i++) {
         const struct root *root = &a->scene->roots[i];
 
-        if (root_holds(root, file) &&
-            (!deepest || strlen(root->folder) > strlen(deepest->folder)))
+        if (root_holds(root, file) && (!deepest || strlen(root->folder) > strlen(deepest->folder)))
             deepest = root;
     }
     /* The argument itself is a root when a metric table lies beside several run folders: what else
      * lies there is everybody's. */
     if (!deepest || (deepest->records & ~(unsigned)(RECORD_TABLE | RECORD_EVENTS)) == 0)
         for (size_t i = 0; deepest && i < a->scene->n_roots; i++)
-            if (&a->scene->roots[i] != deepest && strlen(a->scene->roots[i].folder) >
-                strlen(deepest->folder) && path_is_below(a->scene->roots[i].folder, deepest->folder))
+            if (&a->scene->roots[i] != deepest &&
+                strlen(a->scene->roots[i].folder) > strlen(deepest->folder) &&
+                path_is_below(a->scene->roots[i].folder, deepest->folder))
                 return false;
     if (!deepest)
         return false;
@@ -186,7 +85,8 @@ static int rows_of_run(struct assigning *a, size_t run, struct error *err)
         bool tells = f->importer && (strcmp(f->importer->id, "hf_trainer_state") == 0 ||
                                      strcmp(f->importer->id, "metrics_table") == 0);
 
-        if (tells && root_holds(a->runs[run], f->file) && (!best || f->file->size > best->file->size))
+        if (tells && root_holds(a->runs[run], f->file) &&
+            (!best || f->file->size > best->file->size))
             best = f;
     }
     return best ? rows_read(best, a->scene->arena, &a->rows[run], err) : OK;
@@ -199,8 +99,7 @@ static size_t mark_mentioned(struct assigning *a, const struct found *found)
     for (size_t i = 0; i < a->n_runs; i++) {
         const char *name = last_component(a->runs[i]->folder);
         const char *words[] = {arena_printf(a->scene->arena, "%s/checkpoint-", name),
-                               arena_printf(a->scene->arena, "/%s\n", name),
-                               a->runs[i]->folder};
+                               arena_printf(a->scene->arena, "/%s\n", name), a->runs[i]->folder};
 
         if (!a->runs[i]->log && file_mentions(found->file->path, words, 3)) {
             a->belongs[i] = true;
@@ -379,7 +278,9 @@ static int add_lone_logs(struct assigning *a, struct error *err)
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
             return error_set(err, E_NOMEM, "no memory for the runs");
-        *root = (struct root){.folder = f->file->folder, .id = f->file->name, .log = f,
+        *root = (struct root){.folder = f->file->folder,
+                              .id = f->file->name,
+                              .log = f,
                               .reason = "a log that repeats no other run's rows"};
         a->runs[a->n_runs++] = root;
     }
@@ -404,10 +305,11 @@ static const char *folder_without_runs(const struct assigning *a, const struct w
 static bool is_shared_folder(const char *name)
 {
     static const char *const SHARED[] = {
-        "data", "dataset", "datasets", "base", "base_model", "model", "models", "merged", "eval",
-        "evals", "evaluation", "test", "tests", "serve", "release", "deploy", "inputs", "shared",
-        "prompts", "templates", "tokenizer", "results", "logs", "config", "configs", "conf",
-        "scripts", "src", "examples", "notebooks", "docs", "tools"};
+        "data",     "dataset",   "datasets", "base",       "base_model", "model",     "models",
+        "merged",   "eval",      "evals",    "evaluation", "test",       "tests",     "serve",
+        "release",  "deploy",    "inputs",   "shared",     "prompts",    "templates", "tokenizer",
+        "results",  "logs",      "config",   "configs",    "conf",       "scripts",   "src",
+        "examples", "notebooks", "docs",     "tools"};
 
     for (size_t i = 0; i < sizeof SHARED / sizeof *SHARED; i++)
         if (strcasecmp(name, SHARED[i]) == 0)
@@ -430,14 +332,15 @@ static int add_lone_data(struct assigning *a, struct error *err)
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         const char *folder = folder_without_runs(a, f->file);
-        if (!folder || is_shared_folder(last_component(folder)) ||
-            is_beside_one_run(a, f->file) || inside_a_root(a, f->file) || inside_lone_data(a, f->file) ||
-            mark_named(a, f))
+        if (!folder || is_shared_folder(last_component(folder)) || is_beside_one_run(a, f->file) ||
+            inside_a_root(a, f->file) || inside_lone_data(a, f->file) || mark_named(a, f))
             continue;
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
             return error_set(err, E_NOMEM, "no memory for the runs");
-        *root = (struct root){.folder = folder, .id = "", .is_lone_data = true,
+        *root = (struct root){.folder = folder,
+                              .id = "",
+                              .is_lone_data = true,
                               .reason = "a folder without a run, which no run names"};
         a->runs[a->n_runs++] = root;
     }
@@ -459,19 +362,24 @@ static void make_run(struct scene *scene, const struct root *root, struct plan_r
     struct arena *arena = scene->arena;
 
     *run = (struct plan_run){
-        .run = {.key = run_key(arena, root), .folder = root->folder, .name = root->id,
-                .project = scene->argument->folder, .kind = KIND_UNKNOWN,
-                .outcome = OUTCOME_UNKNOWN, .started_at = NONE, .ended_at = NONE},
+        .run = {.key = run_key(arena, root),
+                .folder = root->folder,
+                .name = root->id,
+                .project = scene->argument->folder,
+                .kind = KIND_UNKNOWN,
+                .outcome = OUTCOME_UNKNOWN,
+                .started_at = NONE,
+                .ended_at = NONE},
         .reason = root->reason,
     };
     if (root->is_whole_argument)
-        run->run.name = "";     /* the id of files named one by one is for the key only */
+        run->run.name = ""; /* the id of files named one by one is for the key only */
 }
 
 struct list {
     struct plan_file *files;
     size_t n, capacity;
-    bool has_own;               /* not only what other runs have too */
+    bool has_own; /* not only what other runs have too */
 };
 
 static void list_add(struct list *list, struct arena *arena, struct plan_file file)
@@ -479,8 +387,8 @@ static void list_add(struct list *list, struct arena *arena, struct plan_file fi
     if (list->n == list->capacity) {
         size_t more = list->capacity ? list->capacity * 2 : 32;
 
-        list->files = arena_grow(arena, list->files, list->capacity * sizeof file,
-                                 more * sizeof file);
+        list->files =
+            arena_grow(arena, list->files, list->capacity * sizeof file, more * sizeof file);
         if (!list->files) {
             list->n = list->capacity = 0;
             return;
@@ -490,7 +398,8 @@ static void list_add(struct list *list, struct arena *arena, struct plan_file fi
     list->files[list->n++] = file;
 }
 
-/* The run's own folder as a source: its checkpoints, and files that are not what they are called. */
+/* The run's own folder as a source: its checkpoints, and files that are not what they are called.
+ */
 static void add_folder_source(struct scene *scene, const struct root *root, bool has_unreadable,
                               struct list *out)
 {
@@ -507,8 +416,12 @@ static void add_folder_source(struct scene *scene, const struct root *root, bool
     if (path_is_below(root->folder, scene->argument->folder))
         shown = strlen(root->folder) > below ? root->folder + below + 1 : ".";
     list_add(out, scene->arena,
-             (struct plan_file){.path = root->folder, .shown = shown, .importer = importer,
-                                .role = importer->role, .reason = importer->title, .size = 0});
+             (struct plan_file){.path = root->folder,
+                                .shown = shown,
+                                .importer = importer,
+                                .role = importer->role,
+                                .reason = importer->title,
+                                .size = 0});
 }
 
 static size_t count_true(const bool *flags, size_t n)
@@ -563,9 +476,12 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
             lists[k].has_own |= count_true(a.belongs, a.n_runs) < a.n_runs || a.n_runs == 1;
             if (f->importer)
                 list_add(&lists[k], arena,
-                         (struct plan_file){.path = f->file->path, .shown = f->file->shown,
-                                            .importer = f->importer, .role = role_of(scene, f),
-                                            .reason = f->reason, .size = f->file->size});
+                         (struct plan_file){.path = f->file->path,
+                                            .shown = f->file->shown,
+                                            .importer = f->importer,
+                                            .role = file_role(scene, f),
+                                            .reason = f->reason,
+                                            .size = f->file->size});
         }
     }
     for (size_t k = 0; k < a.n_runs; k++) {
@@ -577,69 +493,4 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
     }
     out->runs = runs;
     return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the runs") : OK;
-}
-
-/* ---- Names ---- */
-
-static bool is_generic(const char *name)
-{
-    static const char *const NAMES[] = {"run", "out", "output", "outputs", "results", "result",
-                                        "checkpoints", "checkpoint", "model", "models", "logs",
-                                        "trained_models", "save", "saves"};
-
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (strcasecmp(name, NAMES[i]) == 0)
-            return true;
-    return false;
-}
-
-/* The last `parts` components of the folder, and the id of a run that shares it. */
-static const char *name_with(struct arena *arena, const char *folder, int parts, const char *id)
-{
-    const char *at = folder + strlen(folder);
-
-    while (parts > 0 && at > folder) {
-        at--;
-        parts -= *at == '/';
-    }
-    at += *at == '/';
-    if (!*at)
-        at = folder;
-    return *id ? arena_printf(arena, "%s/%s", at, id) : arena_strdup(arena, at);
-}
-
-static bool is_unique(const struct plan_run *runs, size_t n, size_t i)
-{
-    for (size_t k = 0; k < n; k++)
-        if (k != i && strcmp(runs[k].run.name, runs[i].run.name) == 0)
-            return false;
-    return true;
-}
-
-void name_runs(struct plan_run *runs, size_t n, struct arena *arena)
-{
-    const char **ids = arena_array(arena, n + 1, sizeof *ids);
-    int *parts = arena_array(arena, n + 1, sizeof *parts);
-
-    if (!ids || !parts)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = runs[i].run.name;
-        parts[i] = is_generic(last_component(runs[i].run.folder)) ? 2 : 1;
-        runs[i].run.name = name_with(arena, runs[i].run.folder, parts[i], ids[i]);
-    }
-    /* Every round lengthens what is still the same; folders differ, so it ends. */
-    for (int round = 0; round < 40; round++) {
-        bool changed = false;
-
-        for (size_t i = 0; i < n; i++)
-            if (!is_unique(runs, n, i)) {
-                parts[i]++;
-                changed = true;
-            }
-        for (size_t i = 0; i < n && changed; i++)
-            runs[i].run.name = name_with(arena, runs[i].run.folder, parts[i], ids[i]);
-        if (!changed)
-            return;
-    }
 }

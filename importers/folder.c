@@ -1,5 +1,5 @@
-/* From paths to a plan: walk, probe, find the roots, give every file its runs. The stations stand in
- * plan_parts.h; reading is plan_import.c's. */
+/* From paths to a plan: walk, probe, find the roots, give every file its runs. The stations stand
+ * in plan_parts.h; reading is plan_import.c's. */
 #include "importers/folder.h"
 
 #include <string.h>
@@ -26,8 +26,8 @@ static void *room(struct arena *arena, void *list, size_t n, size_t *capacity, s
 
 static void add_run(struct making *making, const struct plan_run *run)
 {
-    making->runs = room(making->arena, making->runs, making->n_runs, &making->runs_capacity,
-                        sizeof *run);
+    making->runs =
+        room(making->arena, making->runs, making->n_runs, &making->runs_capacity, sizeof *run);
     if (making->runs)
         making->runs[making->n_runs++] = *run;
 }
@@ -57,8 +57,10 @@ static int plan_argument(struct making *making, const struct walk_argument *argu
         const struct found *f = &scene.found[i];
 
         if (!f->importer)
-            add_ignored(making, (struct plan_file){.path = f->file->path, .shown = f->file->shown,
-                                                   .reason = f->reason, .size = f->file->size});
+            add_ignored(making, (struct plan_file){.path = f->file->path,
+                                                   .shown = f->file->shown,
+                                                   .reason = f->reason,
+                                                   .size = f->file->size});
     }
     return rc;
 }
@@ -89,8 +91,11 @@ int plan_make(const char *const *paths, size_t n_paths, const struct plan_option
     name_runs(making.runs, making.n_runs, arena);
     if (arena_failed(arena))
         return error_set(err, E_NOMEM, "no memory for the plan of the import");
-    *out = (struct plan){.runs = making.runs, .n_runs = making.n_runs, .ignored = making.ignored,
-                         .n_ignored = making.n_ignored, .nothing_readable = making.n_runs == 0};
+    *out = (struct plan){.runs = making.runs,
+                         .n_runs = making.n_runs,
+                         .ignored = making.ignored,
+                         .n_ignored = making.n_ignored,
+                         .nothing_readable = making.n_runs == 0};
     count_bytes_to_read(out);
     return OK;
 }

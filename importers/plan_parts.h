@@ -3,7 +3,9 @@
  *   probe.c   which importer wants a file, or why nobody does
  *   roots.c   which folders are run roots (B0 rules 2, 4, 5)
  *   rows.c    the loss rows of a file, and whether two files tell of one run (rule 6)
- *   assign.c  which run a file belongs to, splits, roles, names (rules 3, 4, 7, 8, 9) */
+ *   roles.c   splits and roles (rules 7, 8)
+ *   assign.c  which run a file belongs to (rules 3, 4)
+ *   names.c   what the runs are called (rule 9) */
 #ifndef IMPORTERS_PLAN_PARTS_H
 #define IMPORTERS_PLAN_PARTS_H
 
@@ -14,32 +16,32 @@
 /* A file with what probing said. */
 struct found {
     const struct walk_file *file;
-    const struct importer *importer;    /* NULL: nobody reads it */
+    const struct importer *importer; /* NULL: nobody reads it */
     const char *reason;
-    bool is_unreadable;                 /* by its name a record, by its content none: LFS, empty */
+    bool is_unreadable; /* by its name a record, by its content none: LFS, empty */
 };
 
 enum record {                   /* why a folder is a root, strongest first */
-    RECORD_STATE = 1,           /* trainer_state.json, checkpoint-N, trainer_log.jsonl */
-    RECORD_TABLE = 2,           /* a metric table with steps and a loss */
-    RECORD_ARGS = 4,            /* arguments and results: also written beside copies of a model */
-    RECORD_EVENTS = 8           /* event files, .wandb, MLflow: not read by this version */
+              RECORD_STATE = 1, /* trainer_state.json, checkpoint-N, trainer_log.jsonl */
+              RECORD_TABLE = 2, /* a metric table with steps and a loss */
+              RECORD_ARGS = 4,  /* arguments and results: also written beside copies of a model */
+              RECORD_EVENTS = 8 /* event files, .wandb, MLflow: not read by this version */
 };
 
 struct root {
     const char *folder;
-    const char *id;             /* tells runs that share a folder apart; "" */
-    const char *reason;         /* "holds trainer_state.json" */
-    unsigned records;           /* enum record */
-    size_t joined;              /* index of the root it is the same run as; its own index: none */
-    const struct found *log;    /* a run that is one log without a root, else NULL */
-    bool is_whole_argument;     /* everything under the argument is this run */
-    bool is_lone_data;          /* a folder beside the runs of a project that is none and belongs to none */
+    const char *id;          /* tells runs that share a folder apart; "" */
+    const char *reason;      /* "holds trainer_state.json" */
+    unsigned records;        /* enum record */
+    size_t joined;           /* index of the root it is the same run as; its own index: none */
+    const struct found *log; /* a run that is one log without a root, else NULL */
+    bool is_whole_argument;  /* everything under the argument is this run */
+    bool is_lone_data; /* a folder beside the runs of a project that is none and belongs to none */
 };
 
-struct scene {                  /* one argument */
+struct scene { /* one argument */
     const struct walk_argument *argument;
-    struct found *found;        /* in the order of the walk */
+    struct found *found; /* in the order of the walk */
     size_t n_found;
     struct root *roots;
     size_t n_roots;
@@ -67,8 +69,8 @@ const char *parent_folder(struct arena *arena, const char *path);
 /* ---- rows.c ---- */
 struct loss_rows {
     size_t n;
-    double *step, *epoch, *loss;        /* NaN: not stated */
-    bool is_training;                   /* a training marker or a loss was seen */
+    double *step, *epoch, *loss; /* NaN: not stated */
+    bool is_training;            /* a training marker or a loss was seen */
 };
 #define LOSS_ROWS_MAX 3000
 /* What cannot be read has no rows; only E_NOMEM is an error. */
@@ -87,6 +89,12 @@ struct assigned {
     size_t n_runs;
 };
 MUST_CHECK int assign_files(struct scene *scene, struct assigned *out, struct error *err);
+
+/* ---- roles.c ---- */
+/* Split of a data set, role of an artefact, else the importer's own. */
+const char *file_role(const struct scene *scene, const struct found *found);
+
+/* ---- names.c ---- */
 /* Makes names unique by putting parent folders in front. */
 void name_runs(struct plan_run *runs, size_t n, struct arena *arena);
 

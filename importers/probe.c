@@ -1,5 +1,5 @@
-/* Which importer wants a file. Names that nobody reads are told without opening the file; the others
- * are looked at: the first 64 KiB and the last 64 bytes. */
+/* Which importer wants a file. Names that nobody reads are told without opening the file; the
+ * others are looked at: the first 64 KiB and the last 64 bytes. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "importers/registry.h"
 
 struct known_name {
-    const char *glob;           /* of the last component, lower case */
+    const char *glob; /* of the last component, lower case */
     const char *reason;
 };
 
@@ -72,8 +72,8 @@ static const struct known_name KNOWN[] = {
     {"*.eval", "an evaluation: " LATER},
 };
 
-/* Opened, and taken only by an importer that is made for it: the general readers of tables, rows and
- * settings would misread them. */
+/* Opened, and taken only by an importer that is made for it: the general readers of tables, rows
+ * and settings would misread them. */
 static const struct known_name SPECIAL[] = {
     {"prompt_train.txt", "a rendered prompt: " LATER},
     {"prompt_infer.txt", "a rendered prompt: " LATER},
@@ -126,7 +126,6 @@ static bool is_general(const struct importer *importer)
     return false;
 }
 
-
 const struct answer *plan_answer(const struct plan_options *options, const char *what,
                                  const struct walk_file *file)
 {
@@ -163,8 +162,8 @@ static void decide(struct found *found, const struct peek *peek, struct arena *a
     } else if (special && is_general(found->importer)) {
         ignore(found, special);
     } else if (second) {
-        found->reason = arena_printf(arena, "%s (could also be: %s)", found->importer->title,
-                                     second->title);
+        found->reason =
+            arena_printf(arena, "%s (could also be: %s)", found->importer->title, second->title);
     } else {
         found->reason = found->importer->title;
     }

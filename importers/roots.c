@@ -63,9 +63,10 @@ static bool is_any(const char *name, const char *const *globs)
 /* Folders that loggers make inside a root; wandb/run-…, mlruns/… hold more of them. */
 static bool is_logger_folder(const char *name, const char *parent)
 {
-    static const char *const NAMES[] = {"runs", "logs", "wandb", "lightning_logs", "mlruns",
-                                        "version_[0-9]*", "run-[0-9]*", "offline-run-[0-9]*",
-                                        "tensorboard", "latest-run", NULL};
+    static const char *const NAMES[] = {
+        "runs",        "logs",           "wandb",      "lightning_logs",
+        "mlruns",      "version_[0-9]*", "run-[0-9]*", "offline-run-[0-9]*",
+        "tensorboard", "latest-run",     NULL};
 
     return is_any(name, NAMES) || strcmp(parent, "runs") == 0 || strcmp(parent, "logs") == 0;
 }
@@ -77,7 +78,8 @@ static unsigned record_of(const struct found *found)
     static const char *const STATE[] = {"trainer_state.json", "trainer_log.jsonl", NULL};
     static const char *const ARGS[] = {"training_args.bin", "training_args.json",
                                        "training_args.yaml", "all_results.json", NULL};
-    static const char *const EVENTS[] = {"*tfevents*", "run-*.wandb", "mlflow.db", "meta.yaml", NULL};
+    static const char *const EVENTS[] = {"*tfevents*", "run-*.wandb", "mlflow.db", "meta.yaml",
+                                         NULL};
     const char *name = found->file->name;
 
     if (is_any(name, STATE))
@@ -259,11 +261,12 @@ static bool is_part_of_another(const struct scene *scene, size_t i)
 
         if (k == i)
             continue;
-        if (strcmp(root->folder, other->folder) != 0 && path_is_below(root->folder, other->folder) &&
+        if (strcmp(root->folder, other->folder) != 0 &&
+            path_is_below(root->folder, other->folder) &&
             (other->records & ~(unsigned)RECORD_EVENTS))
-            return true;        /* arguments or results of a copy inside a root */
+            return true; /* arguments or results of a copy inside a root */
         if (root->records == RECORD_EVENTS && path_is_below(other->folder, root->folder))
-            return true;        /* a logger beside the root: its rows are not read yet */
+            return true; /* a logger beside the root: its rows are not read yet */
         if ((root->records & RECORD_ARGS) && (other->records & RECORD_STATE) &&
             repeats_arguments(scene, root, other))
             return true;
@@ -297,7 +300,7 @@ static const struct found *teller(const struct scene *scene, const struct root *
             continue;
         if (*root->id && strcmp(last_component(f->file->folder), root->id) != 0)
             continue;
-        bool inner = false;     /* another root inside this one tells of itself */
+        bool inner = false; /* another root inside this one tells of itself */
         for (size_t k = 0; k < scene->n_roots && !inner; k++)
             inner = strlen(scene->roots[k].folder) > strlen(root->folder) &&
                     path_is_below(f->file->folder, scene->roots[k].folder);
@@ -342,8 +345,8 @@ static int join_roots(struct scene *scene, struct error *err)
 
 static bool is_side_folder(const char *name)
 {
-    static const char *const NAMES[] = {"base*", "merged*", "serve*", "serving", "release*",
-                                        "deploy*", "final*", "best*", NULL};
+    static const char *const NAMES[] = {"base*",   "merged*", "serve*", "serving", "release*",
+                                        "deploy*", "final*",  "best*",  NULL};
 
     return is_any(name, NAMES);
 }

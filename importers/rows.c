@@ -1,5 +1,5 @@
-/* Do two files tell of the same run (FORMATS.md B0 rule 6)? Reads only steps, epochs and losses, of a
- * bounded number of rows; the importers read everything later. */
+/* Do two files tell of the same run (FORMATS.md B0 rule 6)? Reads only steps, epochs and losses, of
+ * a bounded number of rows; the importers read everything later. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "core/read/jsonl.h"
 #include "importers/plan_parts.h"
 
-#define LOG_LINE_BYTES ((size_t)64 << 10)
-#define LOG_MAX_BYTES ((int64_t)256 << 20)
+#define LOG_LINE_BYTES    ((size_t)64 << 10)
+#define LOG_MAX_BYTES     ((int64_t)256 << 20)
 #define MENTION_MAX_BYTES ((int64_t)16 << 20)
 /* The shorter of two prints has 4 significant digits or 4 decimals; epochs have 2 decimals. */
-#define LOSS_RELATIVE 6e-4
-#define LOSS_ABSOLUTE 6e-5
+#define LOSS_RELATIVE  6e-4
+#define LOSS_ABSOLUTE  6e-5
 #define EPOCH_ABSOLUTE 6e-3
 
 struct reader {
@@ -46,8 +46,8 @@ static bool is_one_of(struct str key, const char *const *names)
 /* Rows with nested values come as a tree; they are rare and left out. */
 static int json_loss(void *ctx, const struct json_row *row, struct error *err)
 {
-    static const char *const STEP[] = {"step", "global_step", "current_steps", "iter", "iteration",
-                                       "_step", "train/global_step", NULL};
+    static const char *const STEP[] = {"step",      "global_step", "current_steps",     "iter",
+                                       "iteration", "_step",       "train/global_step", NULL};
     static const char *const LOSS[] = {"loss", "train/loss", "train_loss", NULL};
     struct reader *reader = ctx;
     double step = NAN, epoch = NAN, loss = NAN;
@@ -65,10 +65,10 @@ static int json_loss(void *ctx, const struct json_row *row, struct error *err)
             loss = f->number;
             has_loss = true;
         } else if (str_is(f->key, "train_runtime"))
-            return OK;          /* the last row: its loss is the mean */
+            return OK; /* the last row: its loss is the mean */
     }
     if (has_loss && !put(reader->rows, step, epoch, loss))
-        return E_CANCELLED;     /* enough */
+        return E_CANCELLED; /* enough */
     return OK;
 }
 
@@ -177,9 +177,9 @@ static bool looks_like_a_step(struct str line)
 
 static bool is_marker(struct str line)
 {
-    static const char *const MARKS[] = {"***** Running training *****", "'train_runtime'",
-                                        "Number of trainable parameters = ",
-                                        "Total optimization steps"};
+    static const char *const MARKS[] = {
+        "***** Running training *****", "'train_runtime'",
+        "Number of trainable parameters = ", "Total optimization steps"};
 
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (str_find(line, MARKS[i]) >= 0)
@@ -228,11 +228,13 @@ static int read_rows(const struct found *found, struct source_file *file, struct
     if (str_ends(name, ".csv"))
         return read_csv(file, rows, err);
     if (str_ends(name, ".jsonl") || strcmp(id, "metrics_table") == 0)
-        return jsonl_read(file, &(struct jsonl_handler){.row = json_loss, .bad = skip_bad,
-                                                        .ctx = &reader}, err);
-    return json_stream(file, &(struct json_stream){.array_key = "log_history",
-                                                   .member = skip_member, .row = json_loss,
-                                                   .ctx = &reader}, &cut, err);
+        return jsonl_read(
+            file, &(struct jsonl_handler){.row = json_loss, .bad = skip_bad, .ctx = &reader}, err);
+    return json_stream(
+        file,
+        &(struct json_stream){
+            .array_key = "log_history", .member = skip_member, .row = json_loss, .ctx = &reader},
+        &cut, err);
 }
 
 static double *keep(struct arena *arena, const double *values, size_t n)
@@ -268,7 +270,7 @@ int rows_read(const struct found *found, struct arena *arena, struct loss_rows *
     free(scratch);
     if (rc == E_NOMEM || !out->loss)
         return error_set(err, E_NOMEM, "no memory for the rows of %s", found->file->shown);
-    return OK;                  /* what could be read counts */
+    return OK; /* what could be read counts */
 }
 
 static bool alike(double a, double b)
@@ -284,7 +286,7 @@ static bool alike(double a, double b)
 struct places {
     const double *a, *b;
     double tolerance;
-    bool is_sorted;             /* a rises: what lies before can be skipped */
+    bool is_sorted; /* a rises: what lies before can be skipped */
 };
 
 static bool all_stated(const double *values, size_t n)
@@ -332,7 +334,7 @@ static int compare_row(const struct loss_rows *a, const struct loss_rows *b,
         if (places->is_sorted && places->a[i] > place + places->tolerance)
             break;
         if (!(fabs(places->a[i] - place) <= places->tolerance))
-            continue;           /* also where a place is NaN */
+            continue; /* also where a place is NaN */
         if (alike(a->loss[i], b->loss[j]))
             return 1;
         result = 0;

@@ -11,7 +11,7 @@
 
 #include "importers/folder.h"
 
-#define FOLDER_MAX_ENTRIES 100000       /* of one folder: more are data shards, not a run */
+#define FOLDER_MAX_ENTRIES 100000 /* of one folder: more are data shards, not a run */
 
 struct files {
     struct walk_file *list;
@@ -23,8 +23,8 @@ struct walker {
     struct files files;
     struct walk_skipped *skipped;
     size_t n_skipped, skipped_capacity;
-    size_t below;               /* bytes of the argument's path and its slash */
-    size_t n_all;               /* over all arguments */
+    size_t below; /* bytes of the argument's path and its slash */
+    size_t n_all; /* over all arguments */
     bool is_full;
 };
 
@@ -83,8 +83,9 @@ static void add(struct walker *walker, const char *folder, const char *path, int
 
 static bool is_skipped_name(const char *name)
 {
-    static const char *const NAMES[] = {".git", ".hg", ".svn", "node_modules", ".venv", "venv",
-                                        "__pycache__", "site-packages", ".ipynb_checkpoints"};
+    static const char *const NAMES[] = {".git",         ".hg",           ".svn",
+                                        "node_modules", ".venv",         "venv",
+                                        "__pycache__",  "site-packages", ".ipynb_checkpoints"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcmp(name, NAMES[i]) == 0)
@@ -149,7 +150,7 @@ static void visit(struct walker *walker, const char *folder, const char *name, i
     int n = snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
 
     if (n < 0 || (size_t)n >= sizeof path)
-        return;                 /* longer than the system can open */
+        return; /* longer than the system can open */
     if (lstat(path, &st) != 0) {
         skip(walker, path, "could not be looked at");
     } else if (S_ISLNK(st.st_mode)) {
@@ -173,8 +174,8 @@ static void walk_folder(struct walker *walker, const char *folder, int depth)
     ptrdiff_t n = list_folder(folder, &names);
 
     if (n < 0) {
-        skip(walker, folder, errno == EACCES ? "a folder that may not be read"
-                                             : "a folder that cannot be read");
+        skip(walker, folder,
+             errno == EACCES ? "a folder that may not be read" : "a folder that cannot be read");
         return;
     }
     if (n == FOLDER_MAX_ENTRIES)
@@ -276,8 +277,10 @@ static bool walk_named_files(struct walker *walker, const struct named *named, s
     walker->below = strcmp(common, "/") == 0 ? 1 : strlen(common) + 1;
     for (size_t i = 0; i < walker->files.n; i++)
         walker->files.list[i].shown = shown_of(walker, walker->files.list[i].path);
-    *out = (struct walk_argument){.folder = common, .is_files = true,
-                                  .files = walker->files.list, .n_files = walker->files.n};
+    *out = (struct walk_argument){.folder = common,
+                                  .is_files = true,
+                                  .files = walker->files.list,
+                                  .n_files = walker->files.n};
     return true;
 }
 
@@ -301,7 +304,9 @@ int walk_paths(const char *const *paths, size_t n_paths, struct arena *arena, st
         n++;
     if (arena_failed(arena))
         return error_set(err, E_NOMEM, "no memory for the list of %zu files", walker.n_all);
-    *out = (struct walk){.arguments = arguments, .n_arguments = n, .skipped = walker.skipped,
+    *out = (struct walk){.arguments = arguments,
+                         .n_arguments = n,
+                         .skipped = walker.skipped,
                          .n_skipped = walker.n_skipped};
     return OK;
 }

@@ -13,10 +13,10 @@
 #include "core/base/error.h"
 
 struct walk_file {
-    const char *path;           /* real path */
-    const char *shown;          /* below the argument */
-    const char *name;           /* last component */
-    const char *folder;         /* real path of the folder it is in */
+    const char *path;   /* real path */
+    const char *shown;  /* below the argument */
+    const char *name;   /* last component */
+    const char *folder; /* real path of the folder it is in */
     int64_t size;
 };
 
@@ -26,8 +26,8 @@ struct walk_skipped {
 
 /* A folder that was named, or the files that were named one by one. */
 struct walk_argument {
-    const char *folder;         /* real path; of named files: the folder they have in common */
-    bool is_files;              /* named one by one */
+    const char *folder; /* real path; of named files: the folder they have in common */
+    bool is_files;      /* named one by one */
     const struct walk_file *files;
     size_t n_files;
 };

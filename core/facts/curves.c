@@ -9,8 +9,8 @@
 #include "core/store/store.h"
 
 /* Printed values have 4 significant digits (transformers 5) or 4 decimals (transformers 4). */
-#define PRINT_RELATIVE 6e-4
-#define PRINT_ABSOLUTE 6e-5
+#define PRINT_RELATIVE   6e-4
+#define PRINT_ABSOLUTE   6e-5
 #define MIN_SHARED_STEPS 3
 
 /* ---- Which source ---- */
@@ -23,8 +23,8 @@ static int source_class(const char *importer)
         const char *importer;
         int order;
     } ORDER[] = {
-        {"hf_trainer_state", 0}, {"tensorboard", 1}, {"wandb", 1},       {"metrics_table", 2},
-        {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2},  {"lightning_csv", 2},
+        {"hf_trainer_state", 0}, {"tensorboard", 1},  {"wandb", 1},     {"metrics_table", 2},
+        {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2}, {"lightning_csv", 2},
         {"console_log", 3},      {"hf_results", 5},
     };
 
@@ -52,7 +52,7 @@ static int64_t state_step(const struct run_facts *facts, const struct source *so
 struct candidate {
     const struct series *series;
     int class;
-    int64_t step;               /* of a state */
+    int64_t step; /* of a state */
     bool in_checkpoint;
 };
 
@@ -220,8 +220,14 @@ static int load(const struct run_facts *facts, const struct series *series,
 
 static struct curve curve_of(const char *name, int64_t source_id, const struct columns *c)
 {
-    return (struct curve){.name = name, .source_id = source_id, .n = c->n, .value = c->value,
-                          .step = c->step, .seq = c->seq, .line = c->line, .segment = c->segment,
+    return (struct curve){.name = name,
+                          .source_id = source_id,
+                          .n = c->n,
+                          .value = c->value,
+                          .step = c->step,
+                          .seq = c->seq,
+                          .line = c->line,
+                          .segment = c->segment,
                           .source = c->source};
 }
 
@@ -233,8 +239,11 @@ static bool append(struct curve *curve, const struct point_columns *more, int64_
     int64_t last = greatest_step(curve->step, curve->n);
     int32_t segment = curve->n ? curve->segment[curve->n - 1] : 0;
     size_t from = more->n;
-    const struct point_columns have = {.n = curve->n, .value = curve->value, .step = curve->step,
-                                       .seq = curve->seq, .line = curve->line,
+    const struct point_columns have = {.n = curve->n,
+                                       .value = curve->value,
+                                       .step = curve->step,
+                                       .seq = curve->seq,
+                                       .line = curve->line,
                                        .segment = curve->segment};
 
     /* The tail after the last row at or before the state's step: what a resume repeated in front
@@ -271,9 +280,14 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
 
     if (rc != OK)
         return rc;
-    *curve = (struct curve){.name = best->series->name, .source_id = best->series->source_id,
-                            .n = p.n, .value = p.value, .step = p.step, .seq = p.seq,
-                            .line = p.line, .segment = p.segment};
+    *curve = (struct curve){.name = best->series->name,
+                            .source_id = best->series->source_id,
+                            .n = p.n,
+                            .value = p.value,
+                            .step = p.step,
+                            .seq = p.seq,
+                            .line = p.line,
+                            .segment = p.segment};
     if (!is_clean(&p)) {
         struct columns out;
 
@@ -284,17 +298,16 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
     }
     while (next.class < 4 && best_series(facts, best->series->name, next.class, &next)) {
         if (next.class > 3)
-            break;              /* last values only */
+            break; /* last values only */
         rc = load(facts, next.series, &more, err);
         if (rc != OK)
             return rc;
-        if (sources_agree(&p, &more) &&
-            append(curve, &more, next.series->source_id, arena))
+        if (sources_agree(&p, &more) && append(curve, &more, next.series->source_id, arena))
             break;
     }
-    curve->n_segments = curve->n ? curve->segment[curve->n - 1] + 1 : 1;    /* they rise */
-    return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the curve %s",
-                                           curve->name) : OK;
+    curve->n_segments = curve->n ? curve->segment[curve->n - 1] + 1 : 1; /* they rise */
+    return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the curve %s", curve->name)
+                               : OK;
 }
 
 /* ---- Questions ---- */

@@ -4,9 +4,9 @@
 
 #include "core/facts/run_facts.h"
 
-#define FACTS_BYTES ((size_t)2 << 30)   /* points of a long run: 36 bytes a point and metric */
+#define FACTS_BYTES ((size_t)2 << 30) /* points of a long run: 36 bytes a point and metric */
 
-struct facts_name {             /* a curve that was asked for; curve NULL: there is none */
+struct facts_name { /* a curve that was asked for; curve NULL: there is none */
     const char *name;
     const struct curve *curve;
     struct facts_name *next;
@@ -28,10 +28,10 @@ struct facts_sample_list {
 
 struct facts_cache {
     struct arena *arena;
-    struct store *store;                    /* NULL: from memory */
-    const struct facts_memory *memory;      /* NULL: from a store */
+    struct store *store;               /* NULL: from memory */
+    const struct facts_memory *memory; /* NULL: from a store */
 
-    const struct setting **by_trust;        /* by side, name, trust */
+    const struct setting **by_trust; /* by side, name, trust */
     size_t n_by_trust;
     struct facts_name *curves;
     const struct curve *const *eval_losses;
@@ -43,7 +43,7 @@ struct facts_cache {
     size_t n_lengths;
     const struct dataset *lengths_of;
     bool lengths_known;
-    struct error failure;                   /* the first failure of a load on demand */
+    struct error failure; /* the first failure of a load on demand */
 };
 
 /* Remembers the first failure of a load that has no error of its own. */

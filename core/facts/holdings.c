@@ -1,4 +1,5 @@
-/* What a run has: tensors, token lengths, rows, packages, the GPU, whether it trained an adapter. */
+/* What a run has: tensors, token lengths, rows, packages, the GPU, whether it trained an adapter.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +122,8 @@ static int64_t rows_of_log(const struct run_facts *facts)
     char digits[32];
     int64_t rows;
 
-    for (const struct event *e = facts_event(facts, NULL, NULL); e; e = facts_event(facts, NULL, e)) {
+    for (const struct event *e = facts_event(facts, NULL, NULL); e;
+         e = facts_event(facts, NULL, e)) {
         size_t n = 0;
 
         if (!e->pattern || strcmp(e->pattern, "num-examples") != 0)
@@ -214,7 +216,7 @@ const char *facts_package(const struct run_facts *facts, const char *name)
     size_t n = strlen(name);
     if (n + sizeof "_version" > sizeof key)
         return NULL;
-    memcpy(key, name, n);       /* "transformers_version" of config.json, "peft_version" */
+    memcpy(key, name, n); /* "transformers_version" of config.json, "peft_version" */
     memcpy(key + n, "_version", sizeof "_version");
     return version_of(facts, NULL, "", key);
 }
@@ -234,8 +236,8 @@ static int tuning_by_setting(const struct run_facts *facts, const struct setting
 {
     static const char *const NAMES[] = {"finetuning_type", "adapter", "use_peft", "train_type",
                                         "tuner_type"};
-    static const char *const ADAPTERS[] = {"lora", "qlora", "dora", "oft", "adalora", "true",
-                                           "rslora", "longlora", NULL};
+    static const char *const ADAPTERS[] = {"lora", "qlora",  "dora",     "oft", "adalora",
+                                           "true", "rslora", "longlora", NULL};
     static const char *const FULL[] = {"full", "freeze", "false", NULL};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
@@ -256,14 +258,15 @@ static int tuning_by_share(const struct run_facts *facts)
 {
     double trained, all;
 
-    for (const struct event *e = facts_event(facts, NULL, NULL); e; e = facts_event(facts, NULL, e)) {
+    for (const struct event *e = facts_event(facts, NULL, NULL); e;
+         e = facts_event(facts, NULL, e)) {
         if (!e->pattern || strcmp(e->pattern, "trainable-params") != 0 || e->n_captures < 3)
             continue;
         if (number_parse_any(str_of(event_capture(e, 3)), &trained) && trained > 0)
             return trained < 50 ? 1 : trained > 99 ? 0 : -1;
         if (number_parse_any(str_of(event_capture(e, 1)), &trained) &&
             number_parse_any(str_of(event_capture(e, 2)), &all) && trained == 0 && all > 0)
-            return 1;           /* nothing trainable: only an adapter run ends up there */
+            return 1; /* nothing trainable: only an adapter run ends up there */
     }
     return -1;
 }
@@ -276,10 +279,12 @@ static int tuning_by_artefact(const struct run_facts *facts)
         const struct artefact *a = &facts->artefacts[i];
         bool is_trained = a->role && strcmp(a->role, "trained") == 0;
 
-        if (a->kind && strcmp(a->kind, "adapter") == 0 && (!a->role || strcmp(a->role, "base") != 0))
+        if (a->kind && strcmp(a->kind, "adapter") == 0 &&
+            (!a->role || strcmp(a->role, "base") != 0))
             return 1;
-        if (is_trained && a->kind && (strcmp(a->kind, "base") == 0 || strcmp(a->kind, "model") == 0))
-            is = 0;             /* whole weights in the run's own folder */
+        if (is_trained && a->kind &&
+            (strcmp(a->kind, "base") == 0 || strcmp(a->kind, "model") == 0))
+            is = 0; /* whole weights in the run's own folder */
     }
     return is;
 }
@@ -326,7 +331,8 @@ static double capacity_of_log(const struct run_facts *facts)
                 continue;
             const char *unit = CAPACITY[i].unit ? event_capture(e, CAPACITY[i].unit) : "GB";
             if (number_parse_bytes(str_of(event_capture(e, CAPACITY[i].amount)), str_of(unit),
-                                   &bytes) && bytes > 0)
+                                   &bytes) &&
+                bytes > 0)
                 return bytes;
         }
     return 0;

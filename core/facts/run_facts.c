@@ -79,7 +79,7 @@ static uint64_t hash_inputs(const struct run_facts *facts)
         hash = hash_text(hash, facts->answers[i].name);
         hash = hash_text(hash, facts->answers[i].value);
     }
-    return hash ? hash : 1;     /* 0 means: no results */
+    return hash ? hash : 1; /* 0 means: no results */
 }
 
 static int load_lists(struct run_facts *f, struct store *store, int64_t id, struct arena *arena,

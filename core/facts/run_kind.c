@@ -8,16 +8,17 @@
 #include "core/facts/facts_cache.h"
 #include "core/read/source.h"
 
-#define TEN_ROW_MAX_ROWS 20
+#define TEN_ROW_MAX_ROWS   20
 #define TEN_ROW_MIN_EPOCHS 10
-#define TEXT_HEAD_BYTES ((size_t)64 << 10)
+#define TEXT_HEAD_BYTES    ((size_t)64 << 10)
 
 /* ---- Small questions ---- */
 
 static bool has_series(const struct run_facts *facts, const char *name)
 {
     for (size_t i = 0; i < facts->n_series; i++)
-        if (strcmp(facts->series[i].name, name) == 0 || strcmp(facts->series[i].raw_name, name) == 0)
+        if (strcmp(facts->series[i].name, name) == 0 ||
+            strcmp(facts->series[i].raw_name, name) == 0)
             return true;
     return false;
 }
@@ -59,7 +60,7 @@ static const char *args_class(const struct run_facts *facts)
 static bool has_columns(const struct dataset *dataset, const char *const *names)
 {
     for (; *names; names++) {
-        struct str rest = str_of(dataset->columns), part;       /* NULL: no columns known */
+        struct str rest = str_of(dataset->columns), part; /* NULL: no columns known */
         bool found = false;
 
         while (!found && str_split(&rest, ',', &part))
@@ -145,8 +146,8 @@ static bool is_ppo(const struct run_facts *facts)
     return has_series(facts, "objective/kl") || has_series(facts, "env/reward_mean") ||
            has_series_beginning(facts, "ppo/") || is_stated(facts, "init_kl_coef") ||
            is_stated(facts, "kl_coef") || contains(class, "PPOConfig") ||
-           contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) || is_word(facts_text(facts, "stage"), PPO) ||
-           is_word(facts_text(facts, "rl"), PPO);
+           contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) ||
+           is_word(facts_text(facts, "stage"), PPO) || is_word(facts_text(facts, "rl"), PPO);
 }
 
 static bool is_reward_model_by_name(const struct run_facts *facts)
@@ -175,8 +176,8 @@ static bool has_pairs(const struct run_facts *facts)
 static bool is_dpo(const struct run_facts *facts)
 {
     static const char *const RL[] = {"dpo", "ipo", "orpo", "cpo", "simpo", "kto", NULL};
-    static const char *const CLASSES[] = {"DPOConfig", "DPOTrainer", "KTO", "ORPO", "CPOConfig",
-                                          "CPOTrainer", "OnlineDPO", NULL};
+    static const char *const CLASSES[] = {"DPOConfig", "DPOTrainer", "KTO",       "ORPO",
+                                          "CPOConfig", "CPOTrainer", "OnlineDPO", NULL};
     const char *class = args_class(facts);
 
     if (has_series(facts, "rewards/chosen") || has_series(facts, "rewards/margins") ||
@@ -249,9 +250,10 @@ static bool is_llamafactory(const struct run_facts *facts)
 /* Encoder and decoder: Qwen2-VL and its like end with ForConditionalGeneration, too. */
 static bool has_encoder(const struct run_facts *facts)
 {
-    static const char *const FAMILIES[] = {"t5",     "mt5",    "umt5",   "bart", "mbart", "pegasus",
-                                           "marian", "m2m_100", "longt5", "led",  "nllb",  "byt5",
-                                           "whisper", "blenderbot", "fsmt", "prophetnet", NULL};
+    static const char *const FAMILIES[] = {"t5",         "mt5",    "umt5",    "bart",       "mbart",
+                                           "pegasus",    "marian", "m2m_100", "longt5",     "led",
+                                           "nllb",       "byt5",   "whisper", "blenderbot", "fsmt",
+                                           "prophetnet", NULL};
     const struct setting *type = facts_setting_on(facts, SIDE_MODEL, "model_type");
 
     return setting_bool(facts_setting_on(facts, SIDE_MODEL, "is_encoder_decoder")) == 1 ||
@@ -279,13 +281,22 @@ static bool is_seq2seq(const struct run_facts *facts)
 static bool text_has_turns(const struct run_facts *facts, const struct dataset *dataset)
 {
     static const struct {
-        const char *mark, *answer;      /* answer NULL: the mark is enough */
+        const char *mark, *answer; /* answer NULL: the mark is enough */
     } MARKS[] = {
-        {"<|im_start|>", NULL},      {"[INST]", NULL},        {"### ", NULL},
-        {"<|user|>", NULL},          {"<|assistant|>", NULL}, {"<start_of_turn>", NULL},
-        {"<|start_header_id|>", NULL}, {"USER:", "ASSISTANT:"}, {"User:", "Assistant:"},
-        {"Human:", "Assistant:"},    {"Question:", "Answer:"}, {"Q:", "A:"},
-        {"Instruction:", "Response:"}, {"Input:", "Output:"},
+        {"<|im_start|>", NULL},
+        {"[INST]", NULL},
+        {"### ", NULL},
+        {"<|user|>", NULL},
+        {"<|assistant|>", NULL},
+        {"<start_of_turn>", NULL},
+        {"<|start_header_id|>", NULL},
+        {"USER:", "ASSISTANT:"},
+        {"User:", "Assistant:"},
+        {"Human:", "Assistant:"},
+        {"Question:", "Answer:"},
+        {"Q:", "A:"},
+        {"Instruction:", "Response:"},
+        {"Input:", "Output:"},
     };
     size_t n;
     char *head = head_of(facts, dataset, &n);
@@ -303,8 +314,8 @@ static bool has_plain_text_rows(const struct run_facts *facts)
 {
     static const char *const PLAIN[] = {"text", NULL};
     static const char *const LABEL[] = {"label", NULL};
-    static const char *const TURNS[] = {"messages",   "sharegpt", "prompt-completion",
-                                        "preference", "alpaca",   "kto", NULL};
+    static const char *const TURNS[] = {
+        "messages", "sharegpt", "prompt-completion", "preference", "alpaca", "kto", NULL};
     bool found = false;
 
     if (any_training_form(facts, TURNS))
@@ -346,8 +357,8 @@ static bool is_pretraining(const struct run_facts *facts)
 
 static bool has_training_signs(const struct run_facts *facts)
 {
-    static const char *const SFT_FORMS[] = {"messages", "sharegpt", "prompt-completion", "alpaca",
-                                            "text", "tokens", NULL};
+    static const char *const SFT_FORMS[] = {
+        "messages", "sharegpt", "prompt-completion", "alpaca", "text", "tokens", NULL};
     static const char *const TASK[] = {"CAUSAL_LM", NULL};
     static const char *const SFT[] = {"sft", NULL};
     /* Rows alone are a data set, not a run: something has to say that there was training. */
@@ -357,9 +368,9 @@ static bool has_training_signs(const struct run_facts *facts)
 
     return is_word(facts_text(facts, "stage"), SFT) || contains(args_class(facts), "SFT") ||
            task_type_is(facts, TASK) ||
-           (was_training && (architecture_ends(facts, "ForCausalLM") ||
-                             architecture_ends(facts, "LMHeadModel") ||
-                             any_training_form(facts, SFT_FORMS)));
+           (was_training &&
+            (architecture_ends(facts, "ForCausalLM") || architecture_ends(facts, "LMHeadModel") ||
+             any_training_form(facts, SFT_FORMS)));
 }
 
 static enum run_kind decide(const struct run_facts *facts)
@@ -426,9 +437,8 @@ void run_kind_decide(struct run_facts *facts)
 
     facts->kind_is_assumed = false;
     facts->run.kind = decide(facts);
-    if (facts->run.kind == KIND_UNKNOWN &&
-        (has_series(facts, "loss") || args_class(facts) ||
-         (facts->has_training_log && facts->last_step > 0))) {
+    if (facts->run.kind == KIND_UNKNOWN && (has_series(facts, "loss") || args_class(facts) ||
+                                            (facts->has_training_log && facts->last_step > 0))) {
         facts->run.kind = KIND_SFT;
         facts->kind_is_assumed = true;
     }
@@ -470,11 +480,13 @@ const char *run_framework(const struct run_facts *facts, struct arena *arena)
     if (has_pattern(facts, "unsloth-") || contains(class, "unsloth"))
         return named(facts, arena, "Unsloth", "unsloth");
     if (contains(class, "trl.") || contains(class, "SFTConfig") || contains(class, "DPOConfig") ||
-        contains(class, "GRPOConfig") || (facts_package(facts, "trl") && !contains(class, "TrainingArguments"))) {
+        contains(class, "GRPOConfig") ||
+        (facts_package(facts, "trl") && !contains(class, "TrainingArguments"))) {
         const char *trl = named(facts, arena, "TRL", "trl");
 
         return transformers && strcmp(trl, "TRL") == 0
-                   ? arena_printf(arena, "TRL, transformers %s", transformers) : trl;
+                   ? arena_printf(arena, "TRL, transformers %s", transformers)
+                   : trl;
     }
     if (has_pattern(facts, "metric-lightning") || has_pattern(facts, "trainable-params-lightning"))
         return named(facts, arena, "Lightning", "lightning");

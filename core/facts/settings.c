@@ -1,4 +1,5 @@
-/* Which statement of a setting counts. Knows the order of trust of the sources, not their formats. */
+/* Which statement of a setting counts. Knows the order of trust of the sources, not their formats.
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@
 
 struct importer_trust {
     const char *importer;
-    int trust;                  /* smaller is more trusted */
+    int trust; /* smaller is more trusted */
 };
 
 /* What the process recorded, then what it printed, then what a file asked for. */
 static const struct importer_trust TRUST[] = {
-    {"hf_training_args", 0}, {"hf_trainer_state", 1}, {"peft_adapter", 1}, {"hf_model", 1},
-    {"tokenizer", 1},        {"chat_template", 1},    {"trainer_log", 2},  {"hf_results", 2},
+    {"hf_training_args", 0}, {"hf_trainer_state", 1}, {"peft_adapter", 1},  {"hf_model", 1},
+    {"tokenizer", 1},        {"chat_template", 1},    {"trainer_log", 2},   {"hf_results", 2},
     {"console_log", 3},      {"llamafactory", 4},     {"settings_file", 5}, {"side_files", 5},
     {"deepspeed", 6},        {"environment", 7},      {"model_card", 8},
 };
@@ -58,7 +59,7 @@ int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path)
     if (!path)
         return NONE;
     if (below && strncmp(path, facts->run.folder, below) != 0)
-        below = 0;              /* not below the run's folder: look at the whole path */
+        below = 0; /* not below the run's folder: look at the whole path */
     const char *at = strstr(path + below, MARK);
     if (!at)
         return NONE;
@@ -72,7 +73,7 @@ int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path)
 struct ranked {
     const struct setting *setting;
     int is_null, trust, role;
-    int64_t checkpoint;         /* INT64_MAX: of the run itself */
+    int64_t checkpoint; /* INT64_MAX: of the run itself */
     size_t order;
 };
 
@@ -211,7 +212,7 @@ const struct setting *facts_setting_on(const struct run_facts *facts, enum side 
 
     if (side == SIDE_TRAIN) {
         if (is_stated(own) && own->source_id == 0)
-            return own;         /* the user's answer */
+            return own; /* the user's answer */
         /* adapter_config.json is what PEFT trained with, wherever the arguments are silent. */
         other = find_on(facts, SIDE_ADAPTER, name);
         return !is_stated(own) && is_stated(other) ? other : own ? own : other;
@@ -358,7 +359,7 @@ int version_compare(const char *a, const char *b)
         a += na;
         b += nb;
         if ((*a && *a != '.') || (*b && *b != '.'))
-            break;              /* "rc1", "+cu121": the numbers before it decided */
+            break; /* "rc1", "+cu121": the numbers before it decided */
         a += *a == '.';
         b += *b == '.';
     }

@@ -1,6 +1,6 @@
-/* The run's own folder as a source: which checkpoints lie on disk, how large they are, and which files
- * are not what their name says (Git LFS pointers, empty ones). Reads no checkpoint; the files in it
- * that matter have importers of their own. */
+/* The run's own folder as a source: which checkpoints lie on disk, how large they are, and which
+ * files are not what their name says (Git LFS pointers, empty ones). Reads no checkpoint; the files
+ * in it that matter have importers of their own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "importers/importer.h"
 #include "importers/walk.h"
 
-#define POINTER_MAX_BYTES 1024      /* a Git LFS pointer has about 130 */
-#define CHECKPOINTS_MAX 100000
+#define POINTER_MAX_BYTES 1024 /* a Git LFS pointer has about 130 */
+#define CHECKPOINTS_MAX   100000
 
 /* Folders are never probed: the plan names this importer itself. */
 static int probe(const struct peek *peek)
@@ -69,8 +69,8 @@ static int note_oddity(struct import *import, const struct walk_file *file, stru
                      source_oddity_name(oddity));
 }
 
-static int look_at(struct import *import, const struct walk_file *file,
-                   struct checkpoint *list, size_t *n, struct error *err)
+static int look_at(struct import *import, const struct walk_file *file, struct checkpoint *list,
+                   size_t *n, struct error *err)
 {
     int64_t step;
     const char *folder = checkpoint_of(import->arena, import->path, file->path, &step);
@@ -103,8 +103,10 @@ static int run(struct import *import, struct error *err)
         int64_t id;
 
         rc = sink_artefact(import->sink,
-                           &(struct artefact){.kind = "checkpoint", .role = "trained",
-                                              .path = list[i].folder, .size = list[i].size,
+                           &(struct artefact){.kind = "checkpoint",
+                                              .role = "trained",
+                                              .path = list[i].folder,
+                                              .size = list[i].size,
                                               .step = list[i].step},
                            &id, err);
     }

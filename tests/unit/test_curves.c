@@ -1,4 +1,5 @@
-/* Curves out of the points of several sources (FORMATS.md B0 rule 6, CHECKS.md F1 and 2.4 rule 8). */
+/* Curves out of the points of several sources (FORMATS.md B0 rule 6, CHECKS.md F1 and 2.4 rule 8).
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +24,12 @@ struct fixture {
     int handle;
 };
 
-static const struct run RUN = {.key = "k", .folder = "/x/run", .name = "run", .project = "/x",
-                               .started_at = NONE, .ended_at = NONE};
+static const struct run RUN = {.key = "k",
+                               .folder = "/x/run",
+                               .name = "run",
+                               .project = "/x",
+                               .started_at = NONE,
+                               .ended_at = NONE};
 
 static int set_up(void **state)
 {
@@ -55,8 +60,8 @@ static int tear_down(void **state)
 static void begin(struct fixture *f, const char *path, const char *importer)
 {
     struct error err;
-    const struct source source = {.path = path, .importer = importer, .importer_version = 1,
-                                  .role = "log"};
+    const struct source source = {
+        .path = path, .importer = importer, .importer_version = 1, .role = "log"};
 
     assert_int_equal(sink_begin(f->sink, &RUN, &source, &err), OK);
     f->seq = f->line = 0;
@@ -72,9 +77,12 @@ static void end(struct fixture *f)
 static void global_step(struct fixture *f, const char *value)
 {
     struct error err;
-    const struct setting setting = {.side = SIDE_TRAIN, .raw_name = "state.global_step",
-                                    .name = "state.global_step", .value = value,
-                                    .type = VALUE_INT, .line = NONE};
+    const struct setting setting = {.side = SIDE_TRAIN,
+                                    .raw_name = "state.global_step",
+                                    .name = "state.global_step",
+                                    .value = value,
+                                    .type = VALUE_INT,
+                                    .line = NONE};
 
     assert_int_equal(sink_setting(f->sink, &setting, &err), OK);
 }
@@ -89,8 +97,12 @@ static void metric(struct fixture *f, const char *name)
 static void put(struct fixture *f, int32_t segment, int64_t step, double value)
 {
     struct error err;
-    const struct point point = {.seq = f->seq++, .segment = segment, .step = step, .value = value,
-                                .line = ++f->line, .wall = NAN};
+    const struct point point = {.seq = f->seq++,
+                                .segment = segment,
+                                .step = step,
+                                .value = value,
+                                .line = ++f->line,
+                                .wall = NAN};
 
     assert_int_equal(sink_point(f->sink, f->handle, &point, &err), OK);
 }

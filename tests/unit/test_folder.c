@@ -45,13 +45,16 @@ static int tear_down(void **state)
 static void write_state(struct fixture *f, const char *name, int n, double first)
 {
     char text[8192];
-    int at = snprintf(text, sizeof text, "{\"global_step\": %d, \"max_steps\": %d, "
-                                         "\"log_history\": [", n, n);
+    int at = snprintf(text, sizeof text,
+                      "{\"global_step\": %d, \"max_steps\": %d, "
+                      "\"log_history\": [",
+                      n, n);
 
     for (int i = 1; i <= n; i++)
-        at += snprintf(text + at, sizeof text - (size_t)at,
-                       "%s{\"loss\": %.4f, \"learning_rate\": 0.001, \"epoch\": %.2f, \"step\": %d}",
-                       i > 1 ? ", " : "", first / i, i / 10.0, i);
+        at +=
+            snprintf(text + at, sizeof text - (size_t)at,
+                     "%s{\"loss\": %.4f, \"learning_rate\": 0.001, \"epoch\": %.2f, \"step\": %d}",
+                     i > 1 ? ", " : "", first / i, i / 10.0, i);
     snprintf(text + at, sizeof text - (size_t)at, "]}\n");
     tempdir_write_text(f->folder, name, text);
 }
@@ -252,10 +255,11 @@ static void both_streams_of_one_job_are_one_run(void **state)
     struct fixture *f = *state;
 
     write_console(f, "job.out", 8, 3);
-    tempdir_write_text(f->folder, "job.err", "  0%|          | 0/8 [00:00<?, ?it/s]\n"
-                                             "***** Running training *****\n"
-                                             "Traceback (most recent call last):\n"
-                                             "ValueError: no\n");
+    tempdir_write_text(f->folder, "job.err",
+                       "  0%|          | 0/8 [00:00<?, ?it/s]\n"
+                       "***** Running training *****\n"
+                       "Traceback (most recent call last):\n"
+                       "ValueError: no\n");
     plan(f);
     assert_int_equal(f->plan.n_runs, 1);
     assert_int_equal(f->plan.runs[0].n_files, 2);
@@ -310,10 +314,11 @@ static void pointers_and_empty_files_are_listed_and_the_run_stays(void **state)
 {
     struct fixture *f = *state;
 
-    tempdir_write_text(f->folder, "run/trainer_state.json",
-                       "version https://git-lfs.github.com/spec/v1\n"
-                       "oid sha256:5dbdbdd2ce1b0ee6cb5dcf1c9b4b1e2cf4f6e1b7e2a0c1f6b9c4f5a0e1d2c3b4\n"
-                       "size 14027\n");
+    tempdir_write_text(
+        f->folder, "run/trainer_state.json",
+        "version https://git-lfs.github.com/spec/v1\n"
+        "oid sha256:5dbdbdd2ce1b0ee6cb5dcf1c9b4b1e2cf4f6e1b7e2a0c1f6b9c4f5a0e1d2c3b4\n"
+        "size 14027\n");
     tempdir_write_text(f->folder, "run/training_args.bin", "");
     plan(f);
     assert_non_null(ignored(f, "run/trainer_state.json"));

@@ -45,8 +45,8 @@ static struct loss_rows rows_of(struct fixture *f, const char *name, const char 
     struct error err;
 
     tempdir_write_text(f->folder, name, text);
-    const struct walk_file file = {.path = arena_strdup(f->arena, tempdir_path(f->folder, name)),
-                                   .shown = name, .name = name};
+    const struct walk_file file = {
+        .path = arena_strdup(f->arena, tempdir_path(f->folder, name)), .shown = name, .name = name};
     const struct found found = {.file = &file, .importer = importer_by_id(importer)};
     assert_non_null(found.importer);
     assert_int_equal(rows_read(&found, f->arena, &rows, &err), OK);
@@ -56,14 +56,14 @@ static struct loss_rows rows_of(struct fixture *f, const char *name, const char 
 static void a_state_and_its_console_are_the_same_run(void **state)
 {
     struct fixture *f = *state;
-    struct loss_rows a = rows_of(
-        f, "trainer_state.json", "hf_trainer_state",
-        "{\"global_step\": 30, \"log_history\": [\n"
-        "{\"epoch\": 0.25, \"loss\": 1.46291, \"step\": 10},\n"
-        "{\"epoch\": 0.5, \"loss\": 1.2, \"step\": 20},\n"
-        "{\"epoch\": 0.5, \"eval_loss\": 9, \"step\": 20},\n"
-        "{\"epoch\": 0.75, \"loss\": 1.1004, \"step\": 30},\n"
-        "{\"epoch\": 0.75, \"train_loss\": 7, \"train_runtime\": 3.5, \"step\": 30}]}\n");
+    struct loss_rows a =
+        rows_of(f, "trainer_state.json", "hf_trainer_state",
+                "{\"global_step\": 30, \"log_history\": [\n"
+                "{\"epoch\": 0.25, \"loss\": 1.46291, \"step\": 10},\n"
+                "{\"epoch\": 0.5, \"loss\": 1.2, \"step\": 20},\n"
+                "{\"epoch\": 0.5, \"eval_loss\": 9, \"step\": 20},\n"
+                "{\"epoch\": 0.75, \"loss\": 1.1004, \"step\": 30},\n"
+                "{\"epoch\": 0.75, \"train_loss\": 7, \"train_runtime\": 3.5, \"step\": 30}]}\n");
     struct loss_rows b = rows_of(f, "console.log", "console_log",
                                  "  0%|   | 0/30\r{'loss': 1.4629, 'epoch': 0.25}\n"
                                  "{'loss': '1.2', 'epoch': '0.5'}\n"

@@ -12,7 +12,7 @@
 #include "core/facts/outcome.h"
 
 #define MAX 16
-#define LOG 1               /* id of the console log, which is the first source */
+#define LOG 1 /* id of the console log, which is the first source */
 
 static struct source sources[MAX];
 static struct setting settings[MAX];
@@ -57,17 +57,24 @@ static int64_t source(const char *path, const char *importer)
 
 static void state_says(int64_t id, const char *name, const char *value)
 {
-    settings[memory.lists.n_settings++] =
-        (struct setting){.source_id = id, .side = SIDE_TRAIN, .raw_name = name, .value = value,
-                         .type = VALUE_INT, .line = NONE};
+    settings[memory.lists.n_settings++] = (struct setting){.source_id = id,
+                                                           .side = SIDE_TRAIN,
+                                                           .raw_name = name,
+                                                           .value = value,
+                                                           .type = VALUE_INT,
+                                                           .line = NONE};
 }
 
 static struct event *event(const char *kind, int64_t line)
 {
     struct event *e = &events[memory.lists.n_events++];
 
-    *e = (struct event){.id = (int64_t)memory.lists.n_events, .source_id = LOG, .kind = kind,
-                        .line = line, .step = NONE, .text = ""};
+    *e = (struct event){.id = (int64_t)memory.lists.n_events,
+                        .source_id = LOG,
+                        .kind = kind,
+                        .line = line,
+                        .step = NONE,
+                        .text = ""};
     return e;
 }
 
@@ -90,8 +97,14 @@ static void loss_rows(size_t n)
         lines[i] = 10 * (int64_t)(i + 1);
         values[i] = 1;
     }
-    curves[0] = (struct curve){.name = "loss", .source_id = LOG, .n = n, .value = values,
-                               .step = steps, .seq = seqs, .line = lines, .segment = segments,
+    curves[0] = (struct curve){.name = "loss",
+                               .source_id = LOG,
+                               .n = n,
+                               .value = values,
+                               .step = steps,
+                               .seq = seqs,
+                               .line = lines,
+                               .segment = segments,
                                .n_segments = 1};
     memory.n_curves = 1;
     series[memory.lists.n_series++] =

@@ -66,8 +66,8 @@ static int set_up(void **state)
                                           .kept_path = tempdir_path(f->kept, "kept.db")};
     assert_int_equal(store_open(&f->store, &options, &err), OK);
     assert_int_equal(sink_open_store(&f->sink, f->store, &err), OK);
-    f->hooks = (struct import_hooks){.file_done = file_done, .run_done = run_done,
-                                     .progress = progress, .ctx = f};
+    f->hooks = (struct import_hooks){
+        .file_done = file_done, .run_done = run_done, .progress = progress, .ctx = f};
     *state = f;
     return 0;
 }
@@ -171,8 +171,7 @@ static void checkpoints_on_disk_are_artefacts(void **state)
     static const char OPTIMIZER[5000];
 
     write_run(f);
-    tempdir_write(f->folder, "run/checkpoint-20/optimizer.pt", OPTIMIZER,
-                  sizeof OPTIMIZER);
+    tempdir_write(f->folder, "run/checkpoint-20/optimizer.pt", OPTIMIZER, sizeof OPTIMIZER);
     import(f, false);
     for (size_t i = 0; i < f->facts->n_artefacts; i++)
         if (strcmp(f->facts->artefacts[i].kind, "checkpoint") == 0)
@@ -191,7 +190,7 @@ static void what_is_current_is_not_read_again(void **state)
     import(f, false);
     uint64_t hash = f->facts->inputs_hash;
     import(f, false);
-    assert_int_equal(f->n_current, 4);      /* the folder is looked at each time */
+    assert_int_equal(f->n_current, 4); /* the folder is looked at each time */
     assert_int_equal(f->n_read, 1);
     assert_true(f->facts->inputs_hash == hash);
     import(f, true);
@@ -216,8 +215,9 @@ static void a_damaged_file_does_not_stop_the_others(void **state)
     struct fixture *f = *state;
 
     write_run(f);
-    tempdir_write_text(f->folder, "run/checkpoint-20/trainer_state.json",
-                       "{\"global_step\": 20, \"log_history\": [{\"loss\": 1.4629, \"step\": 10}, {");
+    tempdir_write_text(
+        f->folder, "run/checkpoint-20/trainer_state.json",
+        "{\"global_step\": 20, \"log_history\": [{\"loss\": 1.4629, \"step\": 10}, {");
     import(f, false);
     assert_int_equal(f->n_damaged, 1);
     assert_true(f->facts->n_notes > 0);

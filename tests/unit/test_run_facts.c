@@ -27,7 +27,11 @@ static void events_are_found_by_kind_in_order(void **state)
 {
     static const struct event EVENTS[] = {
         {.id = 1, .source_id = 3, .kind = "oom-train", .line = 4},
-        {.id = 2, .source_id = 3, .kind = "exception", .line = 5, .n_captures = 2,
+        {.id = 2,
+         .source_id = 3,
+         .kind = "exception",
+         .line = 5,
+         .n_captures = 2,
          .captures = {"ValueError", "no"}},
         {.id = 3, .source_id = 3, .kind = "oom-train", .line = 9},
     };
@@ -101,8 +105,8 @@ static void training_rows_are_counted_over_the_training_files(void **state)
 
 static void the_log_counts_the_rows_where_no_file_does(void **state)
 {
-    static const struct event EVENTS[] = {{.kind = "info", .pattern = "num-examples",
-                                           .n_captures = 1, .captures = {"12,345"}}};
+    static const struct event EVENTS[] = {
+        {.kind = "info", .pattern = "num-examples", .n_captures = 1, .captures = {"12,345"}}};
     const struct facts_memory memory = {.lists = {.events = EVENTS, .n_events = 1}};
     const struct facts_memory nothing = {0};
 
@@ -140,9 +144,10 @@ static void the_share_of_trained_parameters_tells_an_adapter(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const struct event event = {.kind = "flat-zero-trainable", .pattern = "trainable-params",
-                                    .n_captures = 3, .captures = {"1,024", "2,048",
-                                                                  CASES[i].share}};
+        const struct event event = {.kind = "flat-zero-trainable",
+                                    .pattern = "trainable-params",
+                                    .n_captures = 3,
+                                    .captures = {"1,024", "2,048", CASES[i].share}};
         const struct facts_memory memory = {.lists = {.events = &event, .n_events = 1}};
         struct run_facts *facts = open_with(&memory);
 
@@ -153,10 +158,11 @@ static void the_share_of_trained_parameters_tells_an_adapter(void **state)
 
 static void a_gpu_is_read_from_the_message_of_an_oom(void **state)
 {
-    static const struct event EVENTS[] = {{.kind = "oom-train", .pattern = "oom-torch-2-1",
-                                           .n_captures = 8,
-                                           .captures = {"CUDA", "2.00", "GiB", "0", "23.69", "GiB",
-                                                        "1.10", "GiB"}}};
+    static const struct event EVENTS[] = {
+        {.kind = "oom-train",
+         .pattern = "oom-torch-2-1",
+         .n_captures = 8,
+         .captures = {"CUDA", "2.00", "GiB", "0", "23.69", "GiB", "1.10", "GiB"}}};
     const struct facts_memory memory = {.lists = {.events = EVENTS, .n_events = 1}};
 
     (void)state;
@@ -172,12 +178,33 @@ static void points_of_one_row_find_each_other(void **state)
                          NORM_SEQ[] = {0, 4};
     static const int32_t SEGMENT[3] = {0};
     static const struct curve CURVES[] = {
-        {.name = "loss", .source_id = 3, .n = 3, .value = LOSS, .step = STEP, .seq = SEQ,
-         .line = STEP, .segment = SEGMENT, .n_segments = 1},
-        {.name = "grad_norm", .source_id = 3, .n = 2, .value = NORM, .step = NORM_STEP,
-         .seq = NORM_SEQ, .line = NORM_STEP, .segment = SEGMENT, .n_segments = 1},
-        {.name = "eval_loss", .source_id = 5, .n = 2, .value = NORM, .step = NORM_STEP,
-         .seq = NORM_SEQ, .line = NORM_STEP, .segment = SEGMENT, .n_segments = 1},
+        {.name = "loss",
+         .source_id = 3,
+         .n = 3,
+         .value = LOSS,
+         .step = STEP,
+         .seq = SEQ,
+         .line = STEP,
+         .segment = SEGMENT,
+         .n_segments = 1},
+        {.name = "grad_norm",
+         .source_id = 3,
+         .n = 2,
+         .value = NORM,
+         .step = NORM_STEP,
+         .seq = NORM_SEQ,
+         .line = NORM_STEP,
+         .segment = SEGMENT,
+         .n_segments = 1},
+        {.name = "eval_loss",
+         .source_id = 5,
+         .n = 2,
+         .value = NORM,
+         .step = NORM_STEP,
+         .seq = NORM_SEQ,
+         .line = NORM_STEP,
+         .segment = SEGMENT,
+         .n_segments = 1},
     };
     const struct facts_memory memory = {.curves = CURVES, .n_curves = 3};
     double value = 0;

@@ -56,9 +56,13 @@ static void source(const char *path, const char *importer)
 
 static void setting(enum side side, const char *name, const char *value, enum value_type type)
 {
-    settings[memory.lists.n_settings++] =
-        (struct setting){.source_id = 1, .side = side, .raw_name = name, .name = name,
-                         .value = value, .type = type, .line = NONE};
+    settings[memory.lists.n_settings++] = (struct setting){.source_id = 1,
+                                                           .side = side,
+                                                           .raw_name = name,
+                                                           .name = name,
+                                                           .value = value,
+                                                           .type = type,
+                                                           .line = NONE};
 }
 
 static void metric(const char *name)
@@ -69,9 +73,12 @@ static void metric(const char *name)
 
 static void rows(const char *form, const char *columns, int64_t n)
 {
-    datasets[memory.lists.n_datasets++] =
-        (struct dataset){.source_id = 1, .name = "train", .split = "train", .form = form,
-                         .columns = columns, .n_rows = n};
+    datasets[memory.lists.n_datasets++] = (struct dataset){.source_id = 1,
+                                                           .name = "train",
+                                                           .split = "train",
+                                                           .form = form,
+                                                           .columns = columns,
+                                                           .n_rows = n};
 }
 
 static enum run_kind decide(void)

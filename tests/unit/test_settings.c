@@ -40,17 +40,21 @@ static int64_t add_source(const char *path, const char *importer, const char *ro
 {
     size_t n = memory.lists.n_sources++;
 
-    sources[n] = (struct source){.id = (int64_t)n + 1, .path = path, .importer = importer,
-                                 .role = role};
+    sources[n] =
+        (struct source){.id = (int64_t)n + 1, .path = path, .importer = importer, .role = role};
     return sources[n].id;
 }
 
 static void add(int64_t source, enum side side, const char *name, const char *value,
                 enum value_type type)
 {
-    settings[memory.lists.n_settings++] = (struct setting){
-        .source_id = source, .side = side, .raw_name = name, .name = name, .value = value,
-        .type = type, .line = NONE};
+    settings[memory.lists.n_settings++] = (struct setting){.source_id = source,
+                                                           .side = side,
+                                                           .raw_name = name,
+                                                           .name = name,
+                                                           .value = value,
+                                                           .type = type,
+                                                           .line = NONE};
 }
 
 static void open_facts(void)
@@ -167,8 +171,8 @@ static void booleans_are_read_as_people_write_them(void **state)
     static const struct {
         const char *value;
         int is;
-    } CASES[] = {{"true", 1}, {"True", 1}, {"yes", 1}, {"1", 1},     {"unsloth", 1}, {"false", 0},
-                 {"False", 0}, {"off", 0}, {"0", 0},   {"maybe", -1}, {"", -1}};
+    } CASES[] = {{"true", 1},  {"True", 1}, {"yes", 1}, {"1", 1},      {"unsloth", 1}, {"false", 0},
+                 {"False", 0}, {"off", 0},  {"0", 0},   {"maybe", -1}, {"", -1}};
 
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

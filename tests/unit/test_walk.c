@@ -183,8 +183,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pipe_is_not_opened, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_path_is_listed_and_the_others_go_on, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(files_named_one_by_one_are_one_argument, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(files_named_one_by_one_are_one_argument, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_path_inside_another_is_found_once, set_up, tear_down),
     };
 
