@@ -28,6 +28,10 @@ static const struct figures FIGURES[] = {
     {"oom-torch-1-5", true, 1, 4, 6, 8, 10, 0, 0},
     {"oom-torch-1-0", true, 1, 4, 6, 8, 10, 0, 0},
     {"oom-torch-2-1", true, 2, 5, 0, 7, 0, 0, 0},
+    {"oom-npu", true, 1, 4, 6, 8, 10, 0, 0},
+    {"oom-other", true, 2, 0, 0, 0, 0, 0, 0},
+    {"oom-allocation-on-device", true, 0, 0, 0, 0, 0, 0, 0},
+    {"oom-xla", true, 0, 0, 0, 0, 0, 0, 0},
     {"oom-mps", true, 7, 5, 1, 0, 0, 0, 0},
     {"oom-cuda-bare", true, 0, 0, 0, 0, 0, 0, 0},
     {"oom-deepspeed", true, 0, 0, 0, 0, 0, 0, 0},
@@ -219,7 +223,8 @@ static bool was_retried(const struct reading *r, struct oom_event *oom)
         if (is_pattern(e, "batch-size-retried") && e->source_id == oom->event->source_id &&
             (e->line > oom->event->line || !oom->retry))
             oom->retry = e;
-    if (!oom->retry && facts_bool(r->facts, "auto_find_batch_size") != 1)
+    /* No exception, and training went on: caught by the script, or a text that speaks of one. */
+    if (!oom->retry && facts_bool(r->facts, "auto_find_batch_size") != 1 && oom->exception)
         return false;
     return rows_follow(r, oom->event);
 }

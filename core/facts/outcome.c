@@ -241,6 +241,15 @@ static bool ended_before(const struct run_facts *facts, const struct event *even
     return end != NONE && began <= end;
 }
 
+/* The bar is drawn once more when the process unwinds: only a later step says that it lived. */
+static bool is_later_progress(const struct event *progress, const struct event *event)
+{
+    double done = capture_number(progress, 1);
+
+    return progress->line > event->line &&
+           (event->step == NONE || isnan(done) || done > (double)event->step);
+}
+
 /* A bar that went on, or an OOM that was answered with a smaller batch, says that it lived. */
 static bool went_on(const struct run_facts *facts, const struct event *event)
 {
@@ -253,7 +262,7 @@ static bool went_on(const struct run_facts *facts, const struct event *event)
             continue;
         if (strcmp(e->kind, "training-restart") == 0 || strcmp(e->kind, "start-marker") == 0 ||
             (e->pattern && strcmp(e->pattern, "batch-size-retried") == 0) ||
-            (strcmp(e->kind, "last-progress") == 0 && e->line > event->line))
+            (strcmp(e->kind, "last-progress") == 0 && is_later_progress(e, event)))
             return true;
     }
     return false;

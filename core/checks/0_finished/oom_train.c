@@ -178,10 +178,13 @@ static int judge_quiet_run(struct check_ctx *ctx, const struct oom_events *event
         return check_unknown(ctx, "a run with the GPU memory free");
     if (retried) {
         const char *batch = event_capture(retried->retry, 1);
-        check_info(ctx,
-                   "an out-of-memory error was retried%s%s and training went on: the batch "
-                   "that fitted",
-                   *batch ? " at batch " : " at a smaller batch", batch);
+        if (retried->retry || facts_bool(ctx->facts, "auto_find_batch_size") == 1)
+            check_info(ctx,
+                       "an out-of-memory error was retried%s%s and training went on: the batch "
+                       "that fitted",
+                       *batch ? " at batch " : " at a smaller batch", batch);
+        else
+            check_info(ctx, "the log speaks of an out-of-memory error, and training went on");
         evidence_event(ctx, retried->event);
     }
     if ((!loss || loss->n == 0) && !ctx->facts->has_end_marker)
