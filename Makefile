@@ -40,8 +40,8 @@ HARNESS  := $(wildcard tests/harness/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
 
-.PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz fuzz-replay golden coverage bench \
-        lint format format-check install uninstall dist clean help
+.PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz-replay golden bench \
+        lint format install uninstall clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/facts/loss_zero.h"
 #include "core/facts/metric_names.h"
 
 #define MAX_EVALS        3              /* eval series drawn beside the loss */
@@ -119,7 +120,7 @@ static bool split_open(struct split *split, size_t n, struct arena *arena)
 static void split_add(struct split *split, const struct picture *picture, size_t i)
 {
     split->x[split->n] = picture->x[i];
-    split->y[split->n] = picture->curve->value[i];
+    split->y[split->n] = picture->y[i];
     split->segment[split->n++] = picture->curve->segment[i];
 }
 
@@ -171,7 +172,7 @@ static int add_metric(struct picture *picture, double smoothing, struct arena *a
                       struct error *err)
 {
     const struct curve *curve = picture->curve;
-    struct plot_series whole = {.n = curve->n, .x = picture->x, .y = curve->value,
+    struct plot_series whole = {.n = curve->n, .x = picture->x, .y = picture->y,
                                 .segment = curve->segment, .style = STYLE_CURVE_A,
                                 .smoothing = picture->is_smoothable ? smoothing : 0};
     if (curve->n_segments <= 1 || curve->n == 0)
@@ -252,53 +253,28 @@ static int add_evals(struct picture *picture, const struct run_facts *facts, enu
     return rc;
 }
 
-/* ---- Marks ---- */
+/* ---- Public ---- */
 
-/* x of a step on the picture's axis, NaN when it cannot be told. */
-static double x_at_step(const struct picture *picture, int64_t step)
-{
-    if (strcmp(picture->x_name, "step") == 0)
-        return (double)step;
-    if (strcmp(picture->x_name, "epoch") != 0)
-        return NAN;
-    ptrdiff_t i = curve_at_step(picture->curve, step);
-    return i < 0 ? NAN : picture->x[i];
-}
-
-static bool did_not_finish(const struct run_facts *facts)
-{
-    return facts->run.outcome == OUTCOME_CRASHED || facts->run.outcome == OUTCOME_STOPPED;
-}
-
-static int add_marks(struct picture *picture, const struct run_facts *facts, struct arena *arena,
-                     struct error *err)
+/* A loss behind which the log filter hid a NaN is drawn as what it was: a mark on the rail, no point
+ * at 0. The values at the cursor stay as they were logged. */
+static const double *shown_values(struct picture *picture, const struct run_facts *facts,
+                                  struct arena *arena)
 {
     const struct curve *curve = picture->curve;
-    size_t most = facts->n_artefacts + (size_t)(curve->n_segments > 0 ? curve->n_segments : 0) + 1;
-    struct plot_mark *marks = arena_array(arena, most, sizeof *marks);
-    size_t n = 0;
+    struct loss_zero zero;
+    double *y;
 
-    if (!marks)
-        return error_set(err, E_NOMEM, "marks of a curve");
-    for (size_t i = 0; i < facts->n_artefacts; i++) {
-        const struct artefact *artefact = &facts->artefacts[i];
-        if (artefact->step != NONE && artefact->kind && strcmp(artefact->kind, "checkpoint") == 0)
-            marks[n++] = (struct plot_mark){PLOT_MARK_CHECKPOINT,
-                                            x_at_step(picture, artefact->step)};
-    }
-    for (size_t i = 1; i < curve->n && n + 1 < most; i++)
-        if (curve->segment[i] != curve->segment[i - 1])
-            marks[n++] = (struct plot_mark){PLOT_MARK_RESUME, picture->x[i]};
-    if (did_not_finish(facts) && curve->n > 0) {
-        double last = facts->last_step > 0 ? x_at_step(picture, facts->last_step) : NAN;
-        marks[n++] = (struct plot_mark){PLOT_MARK_END, isfinite(last) ? last : picture->x_last};
-    }
-    picture->marks = marks;
-    picture->n_marks = n;
-    return OK;
+    if (strcmp(picture->name, "loss") != 0)
+        return curve->value;
+    loss_zero_read(facts, arena, &zero);
+    if (zero.loss != curve || zero.n_substitution == 0)
+        return curve->value;
+    y = arena_array(arena, curve->n, sizeof *y);
+    for (size_t i = 0; y && i < curve->n; i++)
+        y[i] = zero.is_substitution[i] ? NAN : curve->value[i];
+    picture->n_hidden = zero.n_substitution;
+    return y ? y : curve->value;
 }
-
-/* ---- Public ---- */
 
 static int begin(struct picture *picture, const struct run_facts *facts, const char *name,
                  enum picture_x x, struct arena *arena, struct error *err)
@@ -309,6 +285,7 @@ static int begin(struct picture *picture, const struct run_facts *facts, const c
     picture->x = make_x(picture, facts, picture->curve, x, arena);
     if (!picture->x)
         return error_set(err, E_NOMEM, "a curve of %zu points", picture->curve->n);
+    picture->y = shown_values(picture, facts, arena);
     set_range(picture, facts);
     picture->is_smoothable = strcmp(name, "learning_rate") != 0 && strcmp(name, "epoch") != 0 &&
                              strncmp(name, "eval_", 5) != 0;
@@ -331,7 +308,7 @@ int picture_make(struct picture *out, const struct run_facts *facts, const char 
         points.prepared = NULL;
         rc = add_series(out, points, arena, err);
     }
-    return rc == OK ? add_marks(out, facts, arena, err) : rc;
+    return rc == OK ? picture_add_marks(out, facts, arena, err) : rc;
 }
 
 int picture_make_strip(struct picture *out, const struct run_facts *facts, const char *name,

@@ -13,6 +13,8 @@ struct picture {
     const char *name;                   /* of the metric */
     const char *x_name;                 /* "step", "epoch", or "row" when no row has a step */
     const double *x;                    /* of every point of the curve */
+    const double *y;                    /* what is drawn: the values, NaN where the log hid one */
+    size_t n_hidden;                    /* such points */
     double x_low, x_high;               /* the whole axis, the planned end in it */
     double x_last;                      /* of the last point */
     double planned;                     /* planned last x, NaN when not known */
@@ -44,6 +46,9 @@ struct plot picture_plot(const struct picture *picture);
  * each with two blanks before it; stops before `columns` would be passed. */
 void picture_title(const struct picture *picture, const struct plot *plot,
                    const struct plot_said *said, int columns, struct buf *out);
+/* Checkpoints, resumes and the end of the run as marks of the rail (curves_events.c). */
+MUST_CHECK int picture_add_marks(struct picture *picture, const struct run_facts *facts,
+                                 struct arena *arena, struct error *err);
 /* Index of the point nearest to a step, or -1. */
 ptrdiff_t picture_point_at(const struct picture *picture, int64_t step);
 

@@ -79,6 +79,10 @@ static size_t values_at(const struct curves_state *state, size_t point, struct v
         snprintf(lines[n++].value, sizeof lines[n].value, "%zu", point + 1);
     }
     put_value(lines, &n, picture->name, curve->value[point], true);
+    if (isnan(picture->y[point]) && !isnan(curve->value[point])) {
+        snprintf(lines[n].name, sizeof lines[n].name, "in truth");
+        snprintf(lines[n++].value, sizeof lines[n].value, "NaN");
+    }
     put_value(lines, &n, "ema", smoothed(picture, point), false);
     if (state->lr != curve)
         put_value(lines, &n, "lr", at_point(state->lr, picture, point), false);

@@ -38,7 +38,7 @@ static bool is_same_kind(double a, double b)
 static void add_nonfinite(struct list *list)
 {
     const struct picture *p = list->picture;
-    const double *y = p->curve->value;
+    const double *y = p->y;
 
     for (size_t i = 0, end; i < p->curve->n; i = end) {
         end = i + 1;
@@ -77,7 +77,7 @@ static void add_spikes(struct list *list)
         size_t spike = prepared->spikes[k];
         char value[32];
         while (at < p->curve->n &&
-               !(p->x[at] == kept->x[spike] && p->curve->value[at] == kept->y[spike]))
+               !(p->x[at] == kept->x[spike] && p->y[at] == kept->y[spike]))
             at++;
         if (at == p->curve->n)
             return;

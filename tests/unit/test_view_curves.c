@@ -347,9 +347,48 @@ static void text_form_is_ascii_unless_unicode_is_asked_for(void **state)
     buf_free(&text);
 }
 
+static void a_loss_that_hides_a_nan_is_marked_and_not_drawn_at_zero(void **state)
+{
+    struct fixture *f = *state;
+    const double loss[] = {2, 1.9, 1.8, 1.7, 1.6, 0, 0, 0}, grad[] = {1, 1, 1, 1, 1, NAN, NAN, NAN};
+
+    fake_curve(f->run, "loss", loss, 8);
+    fake_curve(f->run, "grad_norm", grad, 8);
+    f->desk.facts = fake_facts(f->run);
+    curves_as_text(&f->text, f->desk.facts, "loss", 10, 40, false);
+    assert_non_null(strstr(f->text.p, "N"));
+    assert_null(strstr(f->text.p, "\n 0.0 |"));
+}
+
+static void what_the_log_says_of_checkpoints_and_resumes_is_on_the_rail(void **state)
+{
+    struct fixture *f = *state;
+    double loss[40];
+    const char *rail;
+
+    for (size_t i = 0; i < 40; i++)
+        loss[i] = 2.0 - (double)i / 40;
+    fake_curve(f->run, "loss", loss, 40);
+    fake_event(f->run, "checkpoint-saved", "checkpoint-saved", 9, "Saving model checkpoint to out/checkpoint-10");
+    fake_capture(f->run, 1, "out/checkpoint-10");
+    fake_event(f->run, "resume-jump", "resume-continue", 19, "Continuing training from global step 20");
+    fake_capture(f->run, 1, "20");
+    f->desk.facts = fake_facts(f->run);
+    curves_as_text(&f->text, f->desk.facts, "loss", 10, 60, false);
+    rail = strstr(f->text.p, "rail");
+    assert_non_null(rail);
+    assert_non_null(strchr(rail, 'C'));
+    assert_non_null(strchr(rail, 'R'));
+    assert_true(strchr(rail, 'C') < strchr(rail, 'R'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_loss_that_hides_a_nan_is_marked_and_not_drawn_at_zero,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_log_says_of_checkpoints_and_resumes_is_on_the_rail,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_check_opens_the_metric_that_its_evidence_names, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(the_cursor_starts_at_the_evidence_and_says_the_values,
