@@ -278,13 +278,17 @@ static bool blew_up_in_first_rows(const double *y, size_t n, double end, struct 
 }
 
 /* F8's divergence at note level: the 10-row median left its minimum and stayed for 10 % of it. */
-static bool drifted_up(const double *y, size_t n)
+static bool drifted_up(const double *y, size_t n, double sigma)
 {
     size_t end = 0, stay = size_max(1, (n + 9) / 10);
 
     if (n < 20)
         return false;
-    double bound = 1.2 * least_median(y, n, 10, &end);
+    double minimum = least_median(y, n, 10, &end), bound = 1.2 * minimum;
+    /* The least of many medians of 10 rows lies up to 2 sigma of a row below the others by chance:
+     * noise of single batches is no drift. */
+    if (!(log(stat_median(y + n - 10, 10) / minimum) > 2.0 * sigma))
+        return false;
     for (size_t i = n - stay + 1; i <= n; i++)
         if (i >= 10 && !(stat_median(y + i - 10, 10) > bound))
             return false;
@@ -315,7 +319,7 @@ void curve_divergence(const double *y, size_t n, struct divergence *out)
                  all_above(y, n - 5, n, 1.5 * out->minimum) && out->sigmas > 4.0;
     if (!out->fails)
         out->fails = blew_up_in_first_rows(y, n, out->end, out);
-    out->warns = !out->fails && out->end > start && drifted_up(y, n);
+    out->warns = !out->fails && out->end > start && drifted_up(y, n, sigma > 0.0 ? sigma : 0.0);
     if (out->warns)
         out->jump = leaves_for_good(y, n, 1.2 * out->minimum);
 }

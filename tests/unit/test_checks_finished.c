@@ -339,14 +339,18 @@ static void a_target_out_of_bounds_names_the_label(void **state)
     fake_run_free(run);
 }
 
-static void rows_that_trained_had_labels_inside(void **state)
+static void rows_that_trained_say_nothing_of_the_other_labels(void **state)
 {
     struct fake_run *run = sft();
     struct check_result r;
 
     (void)state;
     fake_check(run, &check_nan_label_out_of_range, &r);
-    assert_int_equal(r.verdict, VERDICT_PASS);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    assert_int_equal(r.n_information, 1);
+    fake_check(run, &check_vocab_mismatch, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    assert_int_equal(r.n_information, 1);
     fake_run_free(run);
 }
 
@@ -482,6 +486,25 @@ static void a_first_loss_far_above_chance_is_a_warning(void **state)
     fake_run_free(run);
 }
 
+static void two_rows_in_common_are_no_agreement(void **state)
+{
+    static const double Y[] = {2.1, 2.0};
+    struct fake_run *run = fake_run_new(KIND_SFT), *twin = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_curve(run, "loss", Y, 2);
+    fake_curve(twin, "loss", Y, 2);
+    fake_setting(run, "per_device_train_batch_size", "4");
+    fake_setting(run, "gradient_accumulation_steps", "2");
+    fake_setting(twin, "per_device_train_batch_size", "8");
+    fake_setting(twin, "gradient_accumulation_steps", "1");
+    fake_check_among(run, &twin, 1, &check_grad_accum_loss_scale, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    fake_run_free(twin);
+}
+
 static void accumulation_without_a_version_is_unknown(void **state)
 {
     struct fake_run *run = accumulated(2.0, "1", "8");
@@ -515,7 +538,7 @@ int main(void)
         cmocka_unit_test(resized_rows_in_the_adapter_count),
         cmocka_unit_test(ids_without_rows_are_unknown),
         cmocka_unit_test(a_target_out_of_bounds_names_the_label),
-        cmocka_unit_test(rows_that_trained_had_labels_inside),
+        cmocka_unit_test(rows_that_trained_say_nothing_of_the_other_labels),
         cmocka_unit_test(a_loss_that_jumps_and_stays_fails_at_the_jump),
         cmocka_unit_test(noise_of_single_batches_is_no_divergence),
         cmocka_unit_test(three_rows_do_not_tell),
@@ -524,6 +547,7 @@ int main(void)
         cmocka_unit_test(a_twin_with_the_ratio_of_accumulation_fails),
         cmocka_unit_test(a_twin_with_the_same_loss_passes),
         cmocka_unit_test(a_first_loss_far_above_chance_is_a_warning),
+        cmocka_unit_test(two_rows_in_common_are_no_agreement),
         cmocka_unit_test(accumulation_without_a_version_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -431,6 +431,15 @@ static void the_kernels_line_proves_it(void **state)
     assert_int_equal(f->result.confidence, CONFIDENCE_CERTAIN);
 }
 
+static void a_log_that_just_stops_may_have_been_killed(void **state)
+{
+    struct fixture *f = *state;
+    losses(f, 6);
+    fake_decided(f->run)->run.outcome = OUTCOME_STOPPED;
+    expect(f, &check_host_oom_killed, VERDICT_UNKNOWN);
+    assert_non_null(strstr(f->result.missing[0], "dmesg"));
+}
+
 static void other_return_codes_are_other_ends(void **state)
 {
     struct fixture *f = *state;
@@ -485,6 +494,7 @@ int main(void)
         cmocka_run_test(a_limit_below_twice_the_rows_passes),
         cmocka_run_test(a_return_code_of_minus_nine_is_likely_host_memory),
         cmocka_run_test(the_kernels_line_proves_it),
+        cmocka_run_test(a_log_that_just_stops_may_have_been_killed),
         cmocka_run_test(other_return_codes_are_other_ends),
         cmocka_run_test(a_kill_after_a_gpu_error_is_its_consequence),
     };

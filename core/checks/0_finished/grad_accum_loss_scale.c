@@ -53,7 +53,9 @@ static bool is_twin(const struct run_facts *a, const struct run_facts *b)
            is_same_text(a, b, "max_length");
 }
 
-static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
+enum comparison { TOO_FEW_ROWS, AGREES, DIFFERS };
+
+static enum comparison compare(struct check_ctx *ctx, const struct run_facts *twin)
 {
     const struct curve *own = facts_curve(ctx->facts, "loss"), *other = facts_curve(twin, "loss");
     struct batch x, y;
@@ -61,7 +63,7 @@ static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
     double first = NAN;
 
     if (!own || !other || !read_batch(ctx->facts, &x) || !read_batch(twin, &y))
-        return false;
+        return TOO_FEW_ROWS;
     double expected = x.accumulation / y.accumulation;
     for (size_t i = 0; i < own->n && n < ROWS_COMPARED; i++) {
         ptrdiff_t at = own->step[i] == NONE ? -1 : curve_at_step(other, own->step[i]);
@@ -80,7 +82,7 @@ static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
                            own->value[i], other->value[at], y.accumulation, ratio);
     }
     if (n_agreeing < ROWS_AGREEING)
-        return false;
+        return n < ROWS_AGREEING ? TOO_FEW_ROWS : AGREES;
     evidence_setting(ctx, facts_setting(ctx->facts, "gradient_accumulation_steps"));
     evidence_number(ctx, first, expected, "ratio of the losses against the ratio of accumulation");
     check_begins(ctx, NONE);
@@ -89,7 +91,7 @@ static bool compare(struct check_ctx *ctx, const struct run_facts *twin)
                "of the first %zu rows",
                first, twin->run.name ? twin->run.name : "another run", x.accumulation,
                y.accumulation, n_agreeing, n);
-    return true;
+    return DIFFERS;
 }
 
 static bool is_affected_version(const char *version)
@@ -174,8 +176,9 @@ static int run(struct check_ctx *ctx, struct error *err)
     for (size_t i = 0; i < ctx->n_others; i++) {
         if (!is_twin(facts, ctx->others[i]))
             continue;
-        has_twin = true;
-        if (compare(ctx, ctx->others[i]))
+        enum comparison comparison = compare(ctx, ctx->others[i]);
+        has_twin = has_twin || comparison == AGREES;
+        if (comparison == DIFFERS)
             break;
     }
     if (check_verdict(ctx) < VERDICT_WARN && accumulation > 1.0 && is_affected_version(version))

@@ -5,6 +5,7 @@
 
 #include "core/base/number.h"
 #include "core/checks/check.h"
+#include "core/checks/needs.h"
 #include "core/facts/oom_events.h"
 
 static bool is_pattern(const struct event *event, const char *name)
@@ -133,9 +134,13 @@ static int run(struct check_ctx *ctx, struct error *err)
     oom_events_read(facts, ctx->arena, &ooms);
     const struct event *kill = find_kill(facts, &ooms, &proof);
     if (!kill) {
-        if (facts->run.outcome == OUTCOME_UNKNOWN && !facts->has_training_log &&
-            facts->n_events == 0)
+        if (facts->run.outcome == OUTCOME_FINISHED)
+            return check_pass(ctx, CONFIDENCE_CERTAIN, "the run came to its end");
+        if (!(needs_met(facts) & NEEDS_LOG))
             return check_unknown(ctx, "the console log, or dmesg and the scheduler's output");
+        /* A kill leaves no line in the log of the process itself. */
+        if (facts->run.outcome == OUTCOME_STOPPED)
+            return check_unknown(ctx, "dmesg or the scheduler's output: the log just stops");
         return check_pass(
             ctx, CONFIDENCE_STRONG,
             "no SIGKILL, exit code -9 or 137, or kernel out-of-memory line in the log");
@@ -172,6 +177,5 @@ const struct check check_host_oom_killed = {
     .title = "The process was not killed for host memory",
     .why = "A killed process leaves no traceback, and what is missing is host memory, not GPU "
            "memory: a smaller batch does not help.",
-    .needs = NEEDS_LOG,
     .run = run,
 };

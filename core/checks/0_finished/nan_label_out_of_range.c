@@ -94,11 +94,9 @@ static int run(struct check_ctx *ctx, struct error *err)
                              "a run with CUDA_LAUNCH_BLOCKING=1",
                              facts_file_name(facts, bare->source_id), (long long)bare->line);
     if (loss && loss->n > 0)
-        return check_pass(ctx, CONFIDENCE_LIKELY,
-                          "%zu training rows without an assertion: the labels of these steps are "
-                          "inside",
-                          loss->n);
-    if (bare)
+        check_info(ctx, "%zu training rows without an assertion: the labels of these steps are inside",
+                   loss->n);
+    if (bare || (loss && loss->n > 0))
         return check_unknown(ctx, "%s", need_hint(NEEDS_LABELS));
     return check_unknown(ctx, "%s", need_hint(facts->has_training_log ? NEEDS_LABELS : NEEDS_LOG));
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/number.h"
 #include "core/checks/check.h"
+#include "core/checks/needs.h"
 #include "core/facts/memory_facts.h"
 #include "core/facts/oom_events.h"
 
@@ -111,6 +112,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_pass(ctx, CONFIDENCE_STRONG, "evaluation is off");
     if (facts->run.outcome == OUTCOME_FINISHED)
         return check_pass(ctx, CONFIDENCE_STRONG, "the run finished without an evaluation");
+    if (!(needs_met(facts) & NEEDS_LOG))
+        return check_unknown(ctx, "%s", need_hint(NEEDS_LOG));
     return check_unknown(ctx, "the log of an evaluation, or the evaluation strategy in the "
                               "training arguments");
 }
@@ -123,6 +126,5 @@ const struct check check_oom_eval = {
     .title = "Evaluation and generation fit into GPU memory",
     .why = "Evaluation has a batch size of its own and keeps its predictions: it can run out of "
            "memory although training fits.",
-    .needs = NEEDS_LOG,
     .run = run,
 };

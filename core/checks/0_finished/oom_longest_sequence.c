@@ -5,6 +5,7 @@
 
 #include "core/base/number.h"
 #include "core/checks/check.h"
+#include "core/checks/needs.h"
 #include "core/facts/memory_facts.h"
 #include "core/facts/oom_events.h"
 
@@ -127,6 +128,8 @@ static int judge_quiet_run(struct check_ctx *ctx, const struct oom_events *event
     if (events->n > 0)
         return check_unknown(ctx, "a run that gets past the out-of-memory error at step %lld",
                              (long long)events->events[events->n - 1].step);
+    if (!(needs_met(facts) & NEEDS_LOG))
+        return check_unknown(ctx, "%s", need_hint(NEEDS_LOG));
     return check_unknown(ctx, "the log up to the end of the run: it stops before every row was "
                               "in a batch");
 }
@@ -162,6 +165,5 @@ const struct check check_oom_longest_sequence = {
     .title = "The longest batch fits into memory",
     .why = "One row far longer than the others ends a run hours after its start, and the settings "
            "that seemed to fit are not the reason.",
-    .needs = NEEDS_LOG,
     .run = run,
 };

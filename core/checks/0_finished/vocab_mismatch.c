@@ -218,9 +218,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_pass(ctx, CONFIDENCE_CERTAIN, "largest token id %.0f, %.0f embedding rows",
                           largest.id, rows.n);
     if (has_trained)
-        return check_pass(ctx, CONFIDENCE_LIKELY,
-                          "%zu training rows without an error: the ids of these steps are inside",
-                          loss->n);
+        check_info(ctx, "%zu training rows without an error: the ids of these steps are inside",
+                   loss->n);
     if (isnan(largest.id))
         check_unknown(ctx, "%s", need_hint(NEEDS_TOKENIZER));
     if (!(rows.n > 0.0))

@@ -148,21 +148,34 @@ static double rows_trained(const struct run_facts *facts, const struct event **b
     return NAN;
 }
 
-/* Settings under which fewer rows are meant. */
-static const struct setting *meant_setting(const struct run_facts *facts)
+/* Settings under which another number of rows is meant. *expected gets that number, NaN where the
+ * setting does not tell (packing). */
+static const struct setting *meant_setting(const struct run_facts *facts, double in_file,
+                                           double *expected)
 {
-    static const char *const names[] = {"packing",           "max_samples", "max_train_samples",
-                                        "val_size",          "neat_packing", "eval_packing",
-                                        "val_set_size"};
+    static const char *const packs[] = {"packing", "neat_packing", "eval_packing"};
+    static const char *const limits[] = {"max_samples", "max_train_samples"};
+    static const char *const splits[] = {"val_size", "val_set_size"};
+    const struct setting *found = NULL;
+    double value;
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const struct setting *setting = facts_setting(facts, names[i]);
-        double value;
-
-        if (setting_bool(setting) == 1 || (setting_number(setting, &value) && value > 0.0))
-            return setting;
-    }
-    return NULL;
+    *expected = in_file;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (facts_number(facts, limits[i], &value) && value > 0.0) {
+            found = facts_setting(facts, limits[i]);
+            *expected = fmin(*expected, value);
+        }
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
+        if (facts_number(facts, splits[i], &value) && value > 0.0) {
+            found = facts_setting(facts, splits[i]);
+            *expected -= value < 1.0 ? value * *expected : value;
+        }
+    for (size_t i = 0; i < sizeof packs / sizeof packs[0]; i++)
+        if (facts_bool(facts, packs[i]) == 1) {
+            found = facts_setting(facts, packs[i]);
+            *expected = NAN;
+        }
+    return found;
 }
 
 /* Packing may be on by the program's own code: TRL's bar says so. */
@@ -176,22 +189,28 @@ static bool packs_rows(const struct run_facts *facts)
     return facts_event(facts, "packing-cross-contamination", NULL) != NULL;
 }
 
-static int compare_counts(struct check_ctx *ctx, double in_file, const struct dataset *dataset)
+/* What the trainer's count says of the rows in the file. */
+enum count { COUNT_MISSING, COUNT_AGREES, COUNT_OTHER, COUNT_FEWER };
+
+static enum count compare_counts(struct check_ctx *ctx, double in_file,
+                                 const struct dataset *dataset)
 {
-    const struct setting *meant = meant_setting(ctx->facts);
     const struct event *banner;
-    double trained = rows_trained(ctx->facts, &banner);
+    double expected, trained = rows_trained(ctx->facts, &banner);
+    const struct setting *meant = meant_setting(ctx->facts, in_file, &expected);
 
     if (isnan(trained) || isnan(in_file))
-        return -1;
+        return COUNT_MISSING;
+    if (fabs(trained / in_file - 1.0) < WARN_SHARE)
+        return COUNT_AGREES;
     if (meant || packs_rows(ctx->facts)) {
         if (meant)
-            check_info(ctx, "fewer rows are meant: %s = %s", meant->raw_name, meant->value);
-        return 0;
+            check_info(ctx, "another number of rows is meant: %s = %s", meant->raw_name, meant->value);
+        return meant && fabs(trained / expected - 1.0) < WARN_SHARE ? COUNT_AGREES : COUNT_OTHER;
     }
     double share = 1.0 - trained / in_file;
     if (share < WARN_SHARE)
-        return 0;
+        return COUNT_OTHER;     /* more rows than in the files that were imported */
     evidence_event(ctx, banner);
     evidence_add(ctx, "dataset", "%.0f rows in the file%s", in_file, dataset ? "" : " (dataset_info.json)")
         ->source_id = dataset ? dataset->source_id : 0;
@@ -205,7 +224,7 @@ static int compare_counts(struct check_ctx *ctx, double in_file, const struct da
         (void)check_warn(ctx, CONFIDENCE_LIKELY, "count",
                          "%.0f of %.0f rows were trained (%.1f %% are missing)", trained, in_file,
                          100.0 * share);
-    return 1;
+    return COUNT_FEWER;
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -213,7 +232,6 @@ static int run(struct check_ctx *ctx, struct error *err)
     const struct dataset *dataset = NULL;
     double in_file = rows_in_file(ctx->facts, &dataset);
     struct dropped dropped = {0};
-    int by_count;
 
     (void)err;
     read_messages(ctx, &dropped);
@@ -229,7 +247,7 @@ static int run(struct check_ctx *ctx, struct error *err)
                              "%.0f of %.0f rows were dropped (%.1f %%)", dropped.n, in_file,
                              100.0 * share);
     }
-    by_count = compare_counts(ctx, in_file, dataset);
+    enum count by_count = compare_counts(ctx, in_file, dataset);
     if (check_verdict(ctx) >= VERDICT_WARN) {
         check_fix(ctx, "repair the turn order (user first, alternating) or the role tags");
         check_fix(ctx, "raise cutoff_len or max_length, or split the long rows");
@@ -239,9 +257,13 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (dropped.n > 0.0 && isnan(in_file))
         return check_unknown(ctx, "the training file or dataset_info.json (num_rows): %.0f rows were "
                                   "dropped, of how many is not known", dropped.n);
-    if (by_count == 0)
+    if (by_count == COUNT_AGREES)
         return check_pass(ctx, CONFIDENCE_STRONG, "the trainer's count agrees with %.0f rows in the file",
                           in_file);
+    if (by_count == COUNT_OTHER)
+        return check_unknown(ctx, "all training files and the settings that choose rows (packing, "
+                                  "max_samples, val_size): the trainer's count is not that of %.0f rows",
+                             in_file);
     if (isnan(in_file))
         return check_unknown(ctx, "the training file, or dataset_info.json (num_rows)");
     return check_unknown(ctx, "the console log at log level info (the line \"Num examples = …\")");

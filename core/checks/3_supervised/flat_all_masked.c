@@ -8,6 +8,7 @@
 #include "core/facts/label_rows.h"
 #include "core/facts/loss_zero.h"
 
+#define LEAST_ROWS 3
 #define MOST_ROWS 0.9           /* of the rows seen: Unsloth's own bound on its first 100 */
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -29,6 +30,14 @@ static void add_fixes(struct check_ctx *ctx)
     check_fix(ctx, "settle no-generation-markers first where it fires");
 }
 
+/* The sample holds every row that was trained on. */
+static bool are_all_rows(const struct run_facts *facts, const struct label_rows *rows)
+{
+    int64_t trained = facts_train_rows(facts, NULL);
+
+    return trained != NONE && trained <= (int64_t)rows->n;
+}
+
 static bool read_labels(struct check_ctx *ctx, struct label_rows *rows)
 {
     label_rows_read(ctx->facts, "train", rows);
@@ -39,7 +48,10 @@ static bool read_labels(struct check_ctx *ctx, struct label_rows *rows)
 
     e->source_id = rows->dataset->source_id;
     e->row = rows->first_masked;
-    if (rows->n_all_masked == rows->n && (rows->n >= 3 || rows->dataset->n_rows == (int64_t)rows->n))
+    if (rows->n_all_masked == rows->n && rows->n < LEAST_ROWS && !are_all_rows(ctx->facts, rows))
+        (void)check_unknown(ctx, "%zu more rows of labels_sample.jsonl: all %zu are masked",
+                            LEAST_ROWS - rows->n, rows->n);
+    else if (rows->n_all_masked == rows->n)
         (void)check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
                          "all %zu inspected rows have no supervised token", rows->n);
     return true;
@@ -138,12 +150,13 @@ static double rows_seen(const struct run_facts *facts)
 {
     double rows = rows_in_banner(facts), micro, accumulation = 1.0;
 
-    if (!isnan(rows))
-        return rows * (facts->last_epoch > 1.0 ? facts->last_epoch : 1.0);
-    if (facts->last_step == NONE || !facts_number(facts, "per_device_train_batch_size", &micro))
-        return NAN;
-    (void)facts_number(facts, "gradient_accumulation_steps", &accumulation);
-    return (double)facts->last_step * micro * accumulation;
+    if (!isnan(rows) && facts->last_epoch > 0.0)
+        return rows * facts->last_epoch;
+    if (facts->last_step > 0 && facts_number(facts, "per_device_train_batch_size", &micro)) {
+        (void)facts_number(facts, "gradient_accumulation_steps", &accumulation);
+        return (double)facts->last_step * micro * accumulation;
+    }
+    return rows;        /* at most one pass, as far as is known */
 }
 
 /* How many rows there were is not known, but every logged loss is 0.0 from the first row on. */
@@ -187,7 +200,9 @@ static bool read_warnings(struct check_ctx *ctx)
         return true;
     }
     evidence_number(ctx, n, MOST_ROWS * seen, "%.0f warnings for about %.0f rows seen", n, seen);
-    if (n >= MOST_ROWS * seen)
+    if (n >= MOST_ROWS * seen && n < LEAST_ROWS)
+        (void)check_unknown(ctx, "a longer log: %.0f rows were ignored, of about %.0f seen", n, seen);
+    else if (n >= MOST_ROWS * seen)
         (void)check_fail(ctx, CONFIDENCE_STRONG, "warnings",
                          "%.0f of about %.0f rows seen have no supervised token", n, seen);
     return true;
@@ -218,6 +233,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (has_warnings && check_verdict(ctx) != VERDICT_UNKNOWN)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "fewer than 90 %% of the rows seen were ignored in the loss");
+    if (check_verdict(ctx) == VERDICT_UNKNOWN)
+        return OK;
     return check_unknown(ctx, "labels_sample.jsonl (a few rows of input_ids and labels as the collator "
                               "gives them)");
 }

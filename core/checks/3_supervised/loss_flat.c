@@ -143,7 +143,8 @@ static void near_ln_vocabulary(struct check_ctx *ctx, const struct curve *loss,
 {
     double vocabulary, start;
 
-    if (!setting_number(facts_setting_on(ctx->facts, SIDE_MODEL, "vocab_size"), &vocabulary) ||
+    if (rows->n < LEAST_ROWS ||     /* two or three rows are nothing to judge by */
+        !setting_number(facts_setting_on(ctx->facts, SIDE_MODEL, "vocab_size"), &vocabulary) ||
         vocabulary < 1000.0 || ctx->facts->run.kind == KIND_CLASSIFICATION)
         return;
     start = log(vocabulary);

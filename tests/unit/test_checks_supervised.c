@@ -1,0 +1,188 @@
+/* Stage 3: labels, dropped rows, the moving loss. Where a sample is too small to decide, and what a
+ * count means. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/checks/registry.h"
+#include "tests/harness/fake_run.h"
+
+static struct check_result result;
+
+static void expect(struct fake_run *run, const struct check *check, enum verdict verdict)
+{
+    fake_check(run, check, &result);
+    if (result.verdict != verdict)
+        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(result.verdict),
+                 result.finding ? result.finding : "", verdict_name(verdict));
+}
+
+/* ---- flat-all-masked ---- */
+
+static struct fake_run *with_masked_labels(size_t n)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct sample rows[8];
+
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct sample){.n_tokens = 96, .n_prompt_tokens = -1, .n_trained = 0};
+    fake_dataset(run, "train", "tokens", (int64_t)n);
+    fake_samples(run, rows, n);
+    return run;
+}
+
+static void three_masked_rows_fail_and_one_is_too_few(void **state)
+{
+    (void)state;
+    struct fake_run *run = with_masked_labels(3);
+    expect(run, &check_flat_all_masked, VERDICT_FAIL);
+    assert_int_equal(result.confidence, CONFIDENCE_CERTAIN);
+    fake_run_free(run);
+    run = with_masked_labels(1);
+    expect(run, &check_flat_all_masked, VERDICT_UNKNOWN);
+    assert_int_equal(result.n_missing, 1);
+    assert_non_null(strstr(result.missing[0], "2 more rows"));
+    fake_run_free(run);
+}
+
+static void one_masked_row_is_enough_when_it_is_all_rows(void **state)
+{
+    (void)state;
+    struct fake_run *run = with_masked_labels(1);
+    fake_dataset(run, "train", "messages", 1);
+    expect(run, &check_flat_all_masked, VERDICT_FAIL);
+    fake_run_free(run);
+}
+
+static void warn_of_rows(struct fake_run *run, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fake_event(run, "loss-zero-all-masked", "instance-ignored", 1,
+                   "This instance will be ignored in loss calculation");
+}
+
+static void warnings_count_against_the_rows_seen_so_far(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_event(run, "info", "num-examples", NONE, "  Num examples = 1,000");
+    fake_capture(run, 1, "1,000");
+    warn_of_rows(run, 9);
+    fake_decided(run)->last_epoch = 0.01;   /* 10 rows */
+    expect(run, &check_flat_all_masked, VERDICT_FAIL);
+    assert_string_equal(result.branch, "warnings");
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_event(run, "info", "num-examples", NONE, "  Num examples = 1,000");
+    fake_capture(run, 1, "1,000");
+    warn_of_rows(run, 9);
+    fake_decided(run)->last_epoch = 1.0;
+    expect(run, &check_flat_all_masked, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void two_warnings_before_the_second_step_say_little(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_setting(run, "per_device_train_batch_size", "1");
+    fake_decided(run)->last_step = 1;
+    warn_of_rows(run, 2);
+    expect(run, &check_flat_all_masked, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_setting(run, "per_device_train_batch_size", "1");
+    fake_decided(run)->last_step = 0;
+    warn_of_rows(run, 1);
+    expect(run, &check_flat_all_masked, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+/* ---- dropped-rows ---- */
+
+static struct fake_run *trained_rows(int64_t in_file, const char *trained)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    fake_dataset(run, "train", "messages", in_file);
+    fake_event(run, "start-marker", "running-training", NONE, "***** Running training *****");
+    fake_event(run, "info", "num-examples", NONE, "  Num examples");
+    fake_capture(run, 1, trained);
+    return run;
+}
+
+static void fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off(void **state)
+{
+    (void)state;
+    struct fake_run *run = trained_rows(1000, "700");
+    expect(run, &check_dropped_rows, VERDICT_WARN);
+    fake_run_free(run);
+    run = trained_rows(1000, "700");
+    fake_setting(run, "packing", "false");
+    expect(run, &check_dropped_rows, VERDICT_FAIL);
+    fake_run_free(run);
+    run = trained_rows(1000, "995");
+    expect(run, &check_dropped_rows, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_validation_split_is_subtracted(void **state)
+{
+    (void)state;
+    struct fake_run *run = trained_rows(1000, "900");
+    fake_setting(run, "val_size", "0.1");
+    expect(run, &check_dropped_rows, VERDICT_PASS);
+    fake_run_free(run);
+    run = trained_rows(1000, "500");
+    fake_setting(run, "val_size", "0.1");
+    expect(run, &check_dropped_rows, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void packed_rows_cannot_be_counted(void **state)
+{
+    (void)state;
+    struct fake_run *run = trained_rows(1000, "120");
+    fake_setting(run, "packing", "true");
+    expect(run, &check_dropped_rows, VERDICT_UNKNOWN);
+    assert_int_equal(result.n_information, 1);
+    fake_run_free(run);
+}
+
+/* ---- loss-flat ---- */
+
+static void three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by(void **state)
+{
+    static const double y[] = {10.4, 10.3, 10.2, 10.2, 10.1, 10.1};
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "32000");
+    fake_curve(run, "loss", y, 3);
+    expect(run, &check_loss_flat, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "32000");
+    fake_curve(run, "loss", y, 6);
+    expect(run, &check_loss_flat, VERDICT_WARN);
+    assert_string_equal(result.branch, "ln-vocabulary");
+    fake_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_masked_rows_fail_and_one_is_too_few),
+        cmocka_unit_test(one_masked_row_is_enough_when_it_is_all_rows),
+        cmocka_unit_test(warnings_count_against_the_rows_seen_so_far),
+        cmocka_unit_test(two_warnings_before_the_second_step_say_little),
+        cmocka_unit_test(fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off),
+        cmocka_unit_test(a_validation_split_is_subtracted),
+        cmocka_unit_test(packed_rows_cannot_be_counted),
+        cmocka_unit_test(three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by),
+    };
+    return cmocka_run_group_tests_name("checks_supervised", tests, NULL, NULL);
+}
