@@ -190,9 +190,7 @@ int report_json(struct buf *out, struct store *store, const int64_t *run_ids, si
         buf_puts(out, i ? ",\n" : "\n");
         write_run(out, &run);
         write_notes(&notes, &run, &is_first_note);
-        if (arena_failed(run.arena))
-            rc = error_set(err, E_LIMIT, "report of %s: larger than %u MiB",
-                           run.verdicts.run.name, ARENA_REPORT_BYTES >> 20);
+        rc = report_run_status(&run, err);
         report_run_close(&run);
     }
     buf_puts(out, "],\n  \"notes\": [");

@@ -5,6 +5,8 @@
 
 #include "core/exports/report_run.h"
 
+#define MAX_EVIDENCE 100        /* pieces that are listed of one finding */
+
 /* Text from files in running Markdown: harmless on one line, with the signs of Markdown escaped. */
 static void escaped(struct buf *out, const struct report_run *run, const char *text)
 {
@@ -65,12 +67,16 @@ static void write_evidence(struct buf *out, const struct report_run *run,
 
     if (result->n_evidence == 0)
         return;
-    buf_init(&lines, (size_t)1 << 20);
-    for (size_t i = 0; i < result->n_evidence; i++) {
+    buf_init(&lines, out->limit);
+    for (size_t i = 0; i < result->n_evidence && i < MAX_EVIDENCE; i++) {
         const char *place = report_place(run, &result->evidence[i]);
 
         buf_printf(&lines, "%-32s %s\n", place, report_line(run, result->evidence[i].text));
     }
+    if (result->n_evidence > MAX_EVIDENCE)
+        buf_printf(&lines, "and %zu more, see flatline check --format json\n",
+                   result->n_evidence - MAX_EVIDENCE);
+    out->failed |= lines.failed;
     buf_putc(out, '\n');
     fenced(out, buf_view(&lines));
     buf_free(&lines);
@@ -354,7 +360,10 @@ int report_markdown(struct buf *out, struct store *store, const int64_t *run_ids
         if (i)
             buf_puts(out, "\n---\n\n");
         write_run(out, &run);
+        rc = report_run_status(&run, err);
         report_run_close(&run);
+        if (rc != OK)
+            return rc;
     }
     return OK;
 }

@@ -57,7 +57,7 @@ const char *report_redacted(const struct report_run *run, const char *text)
     redact_text(&out, str_of(text), &run->options->redact);
     kept = arena_strndup(run->arena, out.p, out.n);
     buf_free(&out);
-    return kept;
+    return kept ? kept : "";    /* report_run_status tells */
 }
 
 const char *report_line(const struct report_run *run, const char *text)
@@ -69,7 +69,7 @@ const char *report_line(const struct report_run *run, const char *text)
     unicode_visible(&out, str_of(report_redacted(run, text)), false);
     kept = arena_strndup(run->arena, out.p, out.n);
     buf_free(&out);
-    return kept;
+    return kept ? kept : "";    /* report_run_status tells */
 }
 
 const char *report_shown_path(const struct report_run *run, const char *path)
@@ -115,7 +115,10 @@ const char *report_place(const struct report_run *run, const struct evidence *ev
     else if (evidence->row != NONE)
         snprintf(place + n, sizeof place - n, "%srow %lld", n ? ", " : "",
                  (long long)evidence->row);
-    return arena_strdup(run->arena, place);
+
+    const char *kept = arena_strdup(run->arena, place);
+
+    return kept ? kept : "";
 }
 
 bool report_wants(const struct report_options *options, const char *check_id)
@@ -142,11 +145,20 @@ const char *report_word(enum verdict verdict)
 const char *report_steps(const struct report_run *run)
 {
     const struct run_facts *facts = run->facts;
+    const char *text = "no step known";
 
-    if (facts->last_step == NONE)
-        return "no step known";
-    if (facts->max_steps == NONE)
-        return arena_printf(run->arena, "step %lld", (long long)facts->last_step);
-    return arena_printf(run->arena, "step %lld of %lld", (long long)facts->last_step,
-                        (long long)facts->max_steps);
+    if (facts->last_step != NONE && facts->max_steps == NONE)
+        text = arena_printf(run->arena, "step %lld", (long long)facts->last_step);
+    else if (facts->last_step != NONE)
+        text = arena_printf(run->arena, "step %lld of %lld", (long long)facts->last_step,
+                            (long long)facts->max_steps);
+    return text ? text : "";
+}
+
+int report_run_status(const struct report_run *run, struct error *err)
+{
+    if (!arena_failed(run->arena))
+        return OK;
+    return error_set(err, E_LIMIT, "report of %s: larger than %u MiB", run->verdicts.run.name,
+                     (unsigned)(ARENA_REPORT_BYTES >> 20));
 }

@@ -21,6 +21,9 @@ struct report_run {
 MUST_CHECK int report_run_open(struct report_run *out, struct store *store, int64_t run_id,
                                const struct report_options *options, struct error *err);
 void report_run_close(struct report_run *run);
+/* E_LIMIT when the texts did not fit into the arena: what was written is not whole. Asked once,
+ * after a run was written; the functions below never give NULL. */
+MUST_CHECK int report_run_status(const struct report_run *run, struct error *err);
 
 /* Path below the argument, else absolute; "" for no source. Redacted when anonymous. */
 const char *report_path(const struct report_run *run, int64_t source_id);

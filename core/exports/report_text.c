@@ -239,7 +239,10 @@ int report_text(struct buf *out, struct store *store, const int64_t *run_ids, si
         if (i)
             buf_puts(out, "\n----\n\n");
         write_run(out, &run);
+        rc = report_run_status(&run, err);
         report_run_close(&run);
+        if (rc != OK)
+            return rc;
     }
     return OK;
 }

@@ -42,7 +42,10 @@ int report_tsv(struct buf *out, struct store *store, const int64_t *run_ids, siz
         for (size_t k = 0; k < run.verdicts.n_rows; k++)
             if (report_wants(options, run.verdicts.rows[k].check->id))
                 write_row(out, &run, &run.verdicts.rows[k]);
+        rc = report_run_status(&run, err);
         report_run_close(&run);
+        if (rc != OK)
+            return rc;
     }
     return OK;
 }
