@@ -27,6 +27,15 @@ static int load_run(struct app *app, struct error *err)
     return OK;
 }
 
+/* The checks have run: before that there is no likely cause to stand on. */
+static bool has_results(const struct verdicts *verdicts)
+{
+    for (size_t i = 0; i < verdicts->n_rows; i++)
+        if (verdicts->rows[i].result.check_version > 0)
+            return true;
+    return false;
+}
+
 int app_load_desk(struct app *app, struct error *err)
 {
     struct desk *desk = &app->desk;
@@ -47,7 +56,7 @@ int app_load_desk(struct app *app, struct error *err)
         desk->run_id = 0;
         rc = OK;
     }
-    if (rc == OK && !app->opened_at_start && desk->verdicts && app->verdicts.n_rows)
+    if (rc == OK && !app->opened_at_start && desk->verdicts && has_results(&app->verdicts))
         app_place_cursor(app);
     if (rc == OK)
         app_suit_views(app);

@@ -21,7 +21,7 @@ static void fill_row(struct verdict_row *row, const struct check *check,
             return;
         }
     row->result = (struct check_result){.check_id = check->id,
-                                        .check_version = check->version,
+                                        .check_version = 0,     /* never ran */
                                         .verdict = VERDICT_UNKNOWN,
                                         .finding = "not run yet",
                                         .branch = "",

@@ -8,7 +8,7 @@
 
 struct verdict_row {
     const struct check *check;
-    struct check_result result;         /* UNKNOWN "not run yet" when the store has none */
+    struct check_result result;         /* UNKNOWN "not run yet", version 0, when the store has none */
     const char *dismissed;              /* the user's reason, or NULL */
     bool is_seen;
     const char *explained_by;           /* check id of the cause or of the group's leader; NULL: a root */
