@@ -7,6 +7,8 @@
 #include "core/base/number.h"
 #include "views/curves_data.h"
 
+#define MAX_RECOUNTS 64         /* of a token count; and the end */
+
 struct marks {
     struct plot_mark *list;
     size_t n, most;
@@ -86,6 +88,11 @@ static void add_resumes(struct marks *marks, const struct picture *picture,
         return;
     while ((event = facts_event(facts, "resume-jump", event)))
         add(marks, PLOT_MARK_RESUME, x_at_step(picture, resumed_from(event)));
+    /* TRL counts tokens anew after a resume */
+    const struct curve *tokens = facts_curve(facts, "num_tokens");
+    for (size_t i = 1; tokens && i < tokens->n; i++)
+        if (tokens->value[i] < tokens->value[i - 1])
+            add(marks, PLOT_MARK_RESUME, x_at_step(picture, tokens->step[i]));
 }
 
 static void add_end(struct marks *marks, const struct picture *picture,
@@ -102,7 +109,7 @@ int picture_add_marks(struct picture *picture, const struct run_facts *facts, st
                       struct error *err)
 {
     size_t segments = picture->curve->n_segments > 0 ? (size_t)picture->curve->n_segments : 0;
-    struct marks marks = {.most = facts->n_artefacts + facts->n_events + segments + 1};
+    struct marks marks = {.most = facts->n_artefacts + facts->n_events + segments + MAX_RECOUNTS};
 
     marks.list = arena_array(arena, marks.most, sizeof *marks.list);
     if (!marks.list)
