@@ -266,7 +266,7 @@ static const double *shown_values(struct picture *picture, const struct run_fact
 
     if (strcmp(picture->name, "loss") != 0)
         return curve->value;
-    loss_zero_read(facts, arena, &zero);
+    loss_zero_read(facts, &zero);
     if (zero.loss != curve || zero.n_substitution == 0)
         return curve->value;
     y = arena_array(arena, curve->n, sizeof *y);

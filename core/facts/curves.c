@@ -212,10 +212,36 @@ static bool sources_agree(const struct point_columns *a, const struct point_colu
            (shared >= MIN_SHARED_STEPS || shared == a->n || shared == b->n);
 }
 
+/* Metrics of one source most often stand on the same rows: their counts are kept once. */
 static int load(const struct run_facts *facts, const struct series *series,
                 struct point_columns *out, struct error *err)
 {
-    return store_points(facts->cache->store, series->id, facts->cache->arena, out, err);
+    struct facts_cache *cache = facts->cache;
+    struct facts_points *known = cache->points;
+
+    while (known && (known->source_id != series->source_id ||
+                     known->columns.n != (size_t)series->n_points))
+        known = known->next;
+    int rc = store_points_beside(cache->store, series->id, known ? &known->columns : NULL,
+                                 cache->arena, out, err);
+    if (rc != OK || known)
+        return rc;
+    known = arena_alloc(cache->arena, sizeof *known);
+    if (!known)
+        return error_set(err, E_NOMEM, "no memory for %zu points", out->n);
+    *known = (struct facts_points){series->source_id, *out, cache->points};
+    cache->points = known;
+    return OK;
+}
+
+/* Without branches, since a million points pass here; NONE is below every step. */
+static bool steps_rise(const int64_t *step, size_t n)
+{
+    unsigned falls = n > 0 && step[0] == NONE;
+
+    for (size_t i = 1; i < n; i++)
+        falls |= (unsigned)(step[i] <= step[i - 1]);
+    return !falls;
 }
 
 static struct curve curve_of(const char *name, int64_t source_id, const struct columns *c)
@@ -305,6 +331,7 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
         if (sources_agree(&p, &more) && append(curve, &more, next.series->source_id, arena))
             break;
     }
+    curve->steps_rise = steps_rise(curve->step, curve->n);
     curve->n_segments = curve->n ? curve->segment[curve->n - 1] + 1 : 1; /* they rise */
     return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for the curve %s", curve->name)
                                : OK;
@@ -431,6 +458,11 @@ bool curve_on_row(const struct curve *curve, const struct curve *other, size_t i
 
     if (!curve || !other || i >= other->n)
         return false;
+    if (i < curve->n && curve->seq[i] == other->seq[i] &&
+        curve_source(curve, i) == curve_source(other, i)) {
+        *value = curve->value[i]; /* metrics of the same rows stand side by side */
+        return true;
+    }
     range_of_source(curve, curve_source(other, i), &low, &end);
     high = end;
     while (low < high) {
@@ -447,10 +479,27 @@ bool curve_on_row(const struct curve *curve, const struct curve *other, size_t i
     return true;
 }
 
+static ptrdiff_t last_at_or_before(const struct curve *curve, int64_t step)
+{
+    size_t low = 0, high = curve->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (curve->step[middle] <= step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
 ptrdiff_t curve_at_step(const struct curve *curve, int64_t step)
 {
     if (!curve || curve->n == 0)
         return -1;
+    if (curve->steps_rise)
+        return last_at_or_before(curve, step);
     for (size_t i = curve->n; i-- > 0;)
         if (curve->step[i] != NONE && curve->step[i] <= step)
             return (ptrdiff_t)i;

@@ -4,12 +4,18 @@
 
 #include "core/facts/run_facts.h"
 
-#define FACTS_BYTES ((size_t)2 << 30) /* points of a long run: 36 bytes a point and metric */
+#define FACTS_BYTES ((size_t)2 << 30) /* points: 28 bytes a row, 8 a metric of it */
 
 struct facts_name { /* a curve that was asked for; curve NULL: there is none */
     const char *name;
     const struct curve *curve;
     struct facts_name *next;
+};
+
+struct facts_points { /* the first series of that length that was loaded from a source */
+    int64_t source_id;
+    struct point_columns columns;
+    struct facts_points *next;
 };
 
 struct facts_tensor_list {
@@ -34,6 +40,8 @@ struct facts_cache {
     const struct setting **by_trust; /* by side, name, trust */
     size_t n_by_trust;
     struct facts_name *curves;
+    struct facts_points *points;
+    const struct loss_zero *loss_zero; /* loss_zero.c: read once */
     const struct curve *const *eval_losses;
     size_t n_eval_losses;
     bool eval_losses_known;

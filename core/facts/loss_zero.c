@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/facts/facts_cache.h"
+
 static bool is_rl(enum run_kind kind)
 {
     return kind == KIND_GRPO || kind == KIND_PPO;
@@ -20,13 +22,29 @@ static bool has_reward_keys(const struct run_facts *facts)
     return is_rl(facts->run.kind);
 }
 
+/* Loaded side by side: one column of row numbers serves both (curves.c). */
+static bool are_same_rows(const struct curve *a, const struct curve *b)
+{
+    return a->seq == b->seq && a->n == b->n && a->source_id == b->source_id && !a->source &&
+           !b->source;
+}
+
 /* grad_norm of every row of the loss. Where another source logged it, the row of the same step
  * counts: the console and the state file are two prints of one row. */
-static void read_grad_norms(const struct run_facts *facts, struct loss_zero *out, double *values,
-                            bool *known)
+static bool read_grad_norms(const struct run_facts *facts, struct loss_zero *out, bool *known)
 {
     const struct curve *grad = facts_curve(facts, "grad_norm");
 
+    if (grad && are_same_rows(grad, out->loss)) {
+        out->grad_norm = grad->value;
+        out->has_grad_norm = true;
+        memset(known, true, out->n_rows);
+        return true;
+    }
+    double *values = arena_array(facts->cache->arena, out->n_rows, sizeof *values);
+    out->grad_norm = values;
+    if (!values)
+        return false;
     for (size_t i = 0; grad && i < out->n_rows; i++) {
         known[i] = curve_on_row(grad, out->loss, i, &values[i]);
         if (!known[i] && grad->source_id != out->loss->source_id && out->loss->step[i] != NONE) {
@@ -37,6 +55,7 @@ static void read_grad_norms(const struct run_facts *facts, struct loss_zero *out
         }
         out->has_grad_norm = out->has_grad_norm || known[i];
     }
+    return true;
 }
 
 static bool is_live(double y)
@@ -160,33 +179,50 @@ static enum loss_zero_reading read_zero(const struct run_facts *facts, const str
     return zero->grad_norm[0] > 1e-4 ? LOSS_ZERO_ROUNDED : LOSS_ZERO_NOTHING_SUPERVISED;
 }
 
-void loss_zero_read(const struct run_facts *facts, struct arena *arena, struct loss_zero *out)
+static void read_all(const struct run_facts *facts, struct loss_zero *out)
 {
+    struct arena *arena = facts->cache->arena;
     const struct curve *loss = facts_curve(facts, "loss");
 
     *out =
         (struct loss_zero){.reading = LOSS_ZERO_NO_LOSS, .has_reward_keys = has_reward_keys(facts)};
     if (!loss || loss->n == 0)
         return;
-    double *values = arena_array(arena, loss->n, sizeof *values);
     bool *known = arena_array(arena, loss->n, sizeof *known);
     bool *is_substitution = arena_array(arena, loss->n, sizeof *is_substitution);
     bool *is_masked = arena_array(arena, loss->n, sizeof *is_masked);
-    if (!values || !known || !is_substitution || !is_masked)
+    if (!known || !is_substitution || !is_masked)
         return;
     out->loss = loss;
     out->n_rows = loss->n;
-    out->grad_norm = values;
+    if (!read_grad_norms(facts, out, known)) {
+        *out = (struct loss_zero){.reading = LOSS_ZERO_NO_LOSS};
+        return;
+    }
     out->has_grad_norm_on = known;
     out->is_substitution = is_substitution;
     out->is_masked_batch = is_masked;
     for (size_t i = 0; i < loss->n; i++)
         out->n_zero += loss->value[i] == 0.0;
     out->first_row_is_zero = loss->value[0] == 0.0;
-    read_grad_norms(facts, out, values, known);
     mark_substitutions(out, is_substitution);
     mark_masked_batches(out, is_masked);
     out->reading = read_zero(facts, out);
+}
+
+void loss_zero_read(const struct run_facts *facts, struct loss_zero *out)
+{
+    struct facts_cache *cache = facts->cache;
+
+    if (cache->loss_zero) {
+        *out = *cache->loss_zero;
+        return;
+    }
+    read_all(facts, out);
+    struct loss_zero *kept = arena_alloc(cache->arena, sizeof *kept);
+    if (kept)
+        *kept = *out;
+    cache->loss_zero = kept;
 }
 
 bool loss_zero_grad_norm(const struct loss_zero *zero, size_t i, double *value)

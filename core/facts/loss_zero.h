@@ -3,7 +3,6 @@
 #ifndef CORE_FACTS_LOSS_ZERO_H
 #define CORE_FACTS_LOSS_ZERO_H
 
-#include "core/base/arena.h"
 #include "core/facts/run_facts.h"
 
 enum loss_zero_reading {
@@ -41,8 +40,9 @@ struct loss_zero {
     size_t n_dead_gradient;         /* loss > 0 with grad_norm exactly 0.0 on single rows */
 };
 
-/* When the arena is exhausted the reading is LOSS_ZERO_NO_LOSS and the arena is failed. */
-void loss_zero_read(const struct run_facts *facts, struct arena *arena, struct loss_zero *out);
+/* Read once; the rows live as long as the facts. Without memory the reading is LOSS_ZERO_NO_LOSS and
+ * run_facts_status tells. */
+void loss_zero_read(const struct run_facts *facts, struct loss_zero *out);
 
 /* grad_norm of row i of the loss: on the same row, else the value logged at the same step of the
  * same segment by another source. False: not logged there. */

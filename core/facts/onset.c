@@ -170,7 +170,7 @@ void onset_training(const struct run_facts *facts, struct arena *arena, struct r
     struct loss_zero zero;
 
     clear(out);
-    loss_zero_read(facts, arena, &zero);
+    loss_zero_read(facts, &zero);
     if (zero.loss)
         consider(out, zero.loss, zero.is_substitution);
     else

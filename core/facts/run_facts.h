@@ -27,6 +27,7 @@ struct curve {
     const int32_t *segment;
     int32_t n_segments;
     const int64_t *source;      /* NULL: all points are from source_id */
+    bool steps_rise;            /* all are stated, each above the one before; false: not known */
 };
 
 /* The source of point i. */

@@ -36,10 +36,18 @@ int store_series(struct store *store, int64_t run_id, struct arena *arena,
 
 /* ---- Points --------------------------------------------------------------------------------- */
 
+/* A column that is read: compared with `shared` as long as it is equal to it, else kept in `own`. */
+struct counts {
+    const int64_t *shared;
+    int64_t *own;
+};
+
 struct target {
+    struct arena *arena;
     size_t n, capacity;
     double *value;
-    int64_t *step, *seq, *line;
+    struct counts step, seq, line;
+    const int32_t *shared_segment;
     int32_t *segment;
 };
 
@@ -52,10 +60,20 @@ static int damaged(struct store *store, struct error *err)
     return rc;
 }
 
-/* `count` stays on its row, so that both reads see the same state of the database. */
-static int make_target(struct store *store, sqlite3_stmt *count, struct arena *arena,
-                       struct target *target, struct error *err)
+static struct counts make_counts(const struct target *target, const int64_t *shared)
 {
+    return (struct counts){
+        .shared = shared,
+        .own = shared ? NULL : arena_array(target->arena, target->capacity, sizeof(int64_t)),
+    };
+}
+
+/* `count` stays on its row, so that both reads see the same state of the database. */
+static int make_target(struct store *store, sqlite3_stmt *count,
+                       const struct point_columns *beside, struct target *target,
+                       struct error *err)
+{
+    static const struct point_columns nothing;
     int rc = db_step(store, count, err);
 
     if (rc < 0)
@@ -64,12 +82,16 @@ static int make_target(struct store *store, sqlite3_stmt *count, struct arena *a
     int64_t n = rc == 1 ? sqlite3_column_int64(count, 0) : 0;
 
     target->capacity = n > 0 ? (size_t)n : 0;
-    target->value = arena_array(arena, target->capacity, sizeof *target->value);
-    target->step = arena_array(arena, target->capacity, sizeof *target->step);
-    target->seq = arena_array(arena, target->capacity, sizeof *target->seq);
-    target->line = arena_array(arena, target->capacity, sizeof *target->line);
-    target->segment = arena_array(arena, target->capacity, sizeof *target->segment);
-    return db_arena_check(arena, "the points of a series", err);
+    if (!beside || beside->n != target->capacity)
+        beside = &nothing;
+    target->value = arena_array(target->arena, target->capacity, sizeof *target->value);
+    target->step = make_counts(target, beside->step);
+    target->seq = make_counts(target, beside->seq);
+    target->line = make_counts(target, beside->line);
+    target->shared_segment = beside->segment;
+    if (!beside->segment)
+        target->segment = arena_array(target->arena, target->capacity, sizeof(int32_t));
+    return db_arena_check(target->arena, "the points of a series", err);
 }
 
 static uint64_t hash_column(uint64_t seed, sqlite3_stmt *row, int column)
@@ -100,7 +122,28 @@ static bool take_column(sqlite3_stmt *row, int column, int64_t *out, size_t n)
     return column_decode(bytes, (size_t)sqlite3_column_bytes(row, column), out, n);
 }
 
-static bool take_segments(sqlite3_stmt *row, int32_t *out, size_t n)
+/* Those of the points target->n …; false also without memory, which the arena tells. */
+static bool take_counts(sqlite3_stmt *row, int column, const struct target *target,
+                        struct counts *counts, size_t n)
+{
+    int64_t got[COLUMN_MAX_ROWS];
+    size_t at = target->n;
+
+    if (counts->own)
+        return take_column(row, column, counts->own + at, n);
+    if (!take_column(row, column, got, n))
+        return false;
+    if (memcmp(got, counts->shared + at, n * sizeof *got) == 0)
+        return true;
+    counts->own = arena_array(target->arena, target->capacity, sizeof *got);
+    if (!counts->own)
+        return false;
+    memcpy(counts->own, counts->shared, at * sizeof *got);
+    memcpy(counts->own + at, got, n * sizeof *got);
+    return true;
+}
+
+static bool read_segments(sqlite3_stmt *row, int32_t *out, size_t n)
 {
     int64_t segments[COLUMN_MAX_ROWS];
     int32_t only = sqlite3_column_int(row, 1);
@@ -114,6 +157,25 @@ static bool take_segments(sqlite3_stmt *row, int32_t *out, size_t n)
         return false;
     for (size_t i = 0; i < n; i++)
         out[i] = (int32_t)segments[i];
+    return true;
+}
+
+static bool take_segments(sqlite3_stmt *row, struct target *target, size_t n)
+{
+    int32_t got[COLUMN_MAX_ROWS];
+    size_t at = target->n;
+
+    if (target->segment)
+        return read_segments(row, target->segment + at, n);
+    if (!read_segments(row, got, n))
+        return false;
+    if (memcmp(got, target->shared_segment + at, n * sizeof *got) == 0)
+        return true;
+    target->segment = arena_array(target->arena, target->capacity, sizeof *got);
+    if (!target->segment)
+        return false;
+    memcpy(target->segment, target->shared_segment, at * sizeof *got);
+    memcpy(target->segment + at, got, n * sizeof *got);
     return true;
 }
 
@@ -140,7 +202,6 @@ static bool take_values(sqlite3_stmt *row, double *out, size_t n)
 static bool take_block(sqlite3_stmt *row, struct target *target)
 {
     int64_t n_points = sqlite3_column_int64(row, 0);
-    size_t at = target->n;
 
     if (n_points < 1 || n_points > COLUMN_MAX_ROWS ||
         (size_t)n_points > target->capacity - target->n || !is_sound(row))
@@ -148,11 +209,13 @@ static bool take_block(sqlite3_stmt *row, struct target *target)
 
     size_t n = (size_t)n_points;
 
+    if (!take_segments(row, target, n) || !take_counts(row, 3, target, &target->seq, n) ||
+        !take_counts(row, 4, target, &target->step, n) ||
+        !take_counts(row, 5, target, &target->line, n) ||
+        !take_values(row, target->value + target->n, n))
+        return false;
     target->n += n;
-    return take_segments(row, target->segment + at, n) &&
-           take_column(row, 3, target->seq + at, n) &&
-           take_column(row, 4, target->step + at, n) &&
-           take_column(row, 5, target->line + at, n) && take_values(row, target->value + at, n);
+    return true;
 }
 
 static int take_blocks(struct store *store, int64_t series_id, struct target *target,
@@ -170,23 +233,30 @@ static int take_blocks(struct store *store, int64_t series_id, struct target *ta
     while ((rc = db_step(store, statement, err)) == 1) {
         if (!take_block(statement, target)) {
             sqlite3_reset(statement);
-            return damaged(store, err);
+            rc = db_arena_check(target->arena, "the points of a series", err);
+            return rc == OK ? damaged(store, err) : rc;
         }
     }
     return rc;
 }
 
-int store_points(struct store *store, int64_t series_id, struct arena *arena,
-                 struct point_columns *out, struct error *err)
+static const int64_t *counts_of(const struct counts *counts)
 {
-    struct target target = {0};
+    return counts->own ? counts->own : counts->shared;
+}
+
+int store_points_beside(struct store *store, int64_t series_id,
+                        const struct point_columns *beside, struct arena *arena,
+                        struct point_columns *out, struct error *err)
+{
+    struct target target = {.arena = arena};
     sqlite3_stmt *count;
     int rc = db_prepare(store, "SELECT n_points FROM series WHERE id = ?1", &count, err);
 
     if (rc != OK)
         return rc;
     db_bind_int(store, count, 1, series_id);
-    rc = make_target(store, count, arena, &target, err);
+    rc = make_target(store, count, beside, &target, err);
     if (rc == OK)
         rc = take_blocks(store, series_id, &target, err);
     sqlite3_reset(count);
@@ -195,10 +265,16 @@ int store_points(struct store *store, int64_t series_id, struct arena *arena,
     *out = (struct point_columns){
         .n = target.n,
         .value = target.value,
-        .step = target.step,
-        .seq = target.seq,
-        .line = target.line,
-        .segment = target.segment,
+        .step = counts_of(&target.step),
+        .seq = counts_of(&target.seq),
+        .line = counts_of(&target.line),
+        .segment = target.segment ? target.segment : target.shared_segment,
     };
     return OK;
+}
+
+int store_points(struct store *store, int64_t series_id, struct arena *arena,
+                 struct point_columns *out, struct error *err)
+{
+    return store_points_beside(store, series_id, NULL, arena, out, err);
 }

@@ -82,6 +82,11 @@ struct point_columns {
 };
 MUST_CHECK int store_points(struct store *store, int64_t series_id, struct arena *arena,
                             struct point_columns *out, struct error *err);
+/* The same; a column of counts that is equal to the one of `beside` is that one, not a copy: the
+ * metrics of one row have all but the value in common. `beside` NULL: nothing to share. */
+MUST_CHECK int store_points_beside(struct store *store, int64_t series_id,
+                                   const struct point_columns *beside, struct arena *arena,
+                                   struct point_columns *out, struct error *err);
 
 /* ---- Events, settings, artefacts, datasets, outputs (events.c configs.c artefacts.c datasets.c
  *      outputs.c). Each list is in order of source and place. ---- */

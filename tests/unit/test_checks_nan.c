@@ -50,7 +50,7 @@ static enum loss_zero_reading reading(const double *loss, const double *grad, si
     struct fake_run *run = with_rows(loss, grad, n);
     struct loss_zero zero;
 
-    loss_zero_read(fake_facts(run), fake_arena(run), &zero);
+    loss_zero_read(fake_facts(run), &zero);
     fake_run_free(run);
     return zero.reading;
 }
@@ -85,7 +85,7 @@ static void zero_with_reward_keys_is_normal_when_gradients_flow(void **state)
     fake_curve(run, "loss", loss, 4);
     fake_curve(run, "grad_norm", grad, 4);
     fake_curve(run, "reward", reward, 4);
-    loss_zero_read(fake_facts(run), fake_arena(run), &zero);
+    loss_zero_read(fake_facts(run), &zero);
     assert_int_equal(zero.reading, LOSS_ZERO_RL_NORMAL);
     assert_int_equal(zero.n_substitution, 0);
     fake_run_free(run);
@@ -101,7 +101,7 @@ static void dpo_at_zero_with_wide_margins_is_saturated(void **state)
     fake_level(run, "grad_norm", 1e-6, 4);
     fake_level(run, "rewards/margins", 22.0, 4);
     fake_level(run, "rewards/accuracies", 1.0, 4);
-    loss_zero_read(fake_facts(run), fake_arena(run), &zero);
+    loss_zero_read(fake_facts(run), &zero);
     assert_int_equal(zero.reading, LOSS_ZERO_DPO_SATURATED);
     fake_run_free(run);
 }

@@ -191,6 +191,58 @@ static void long_series_come_back_whole(void **state)
     }
 }
 
+static int64_t id_of(struct fixture *f, const char *name)
+{
+    size_t n;
+    const struct series *series = list(f, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(series[i].raw_name, name) == 0)
+            return series[i].id;
+    fail_msg("no series %s", name);
+    return 0;
+}
+
+/* "twin" stands on the rows of "loss"; "late" differs from them in one line number near its end. */
+static void metrics_of_the_same_rows_share_their_counts(void **state)
+{
+    enum { N = 10000, ODD = 9000 };
+    struct fixture *f = *state;
+
+    for (int i = 0; i < N; i++) {
+        struct point point = {.seq = i, .segment = i / 7000, .step = 10 * i, .line = i + 1,
+                              .value = i, .wall = NAN};
+
+        put(f, "loss", point);
+        put(f, "twin", point);
+        point.line += i == ODD;
+        put(f, "late", point);
+        if (i > 0)
+            put(f, "short", point);
+    }
+    finish(f);
+
+    struct point_columns loss = load(f, "loss"), twin, late, shorter;
+
+    assert_int_equal(
+        store_points_beside(f->store, id_of(f, "twin"), &loss, f->arena, &twin, &f->err), OK);
+    assert_ptr_equal(twin.step, loss.step);
+    assert_ptr_equal(twin.seq, loss.seq);
+    assert_ptr_equal(twin.line, loss.line);
+    assert_ptr_equal(twin.segment, loss.segment);
+    assert_true(twin.value != loss.value && twin.value[ODD] == ODD);
+    assert_int_equal(
+        store_points_beside(f->store, id_of(f, "late"), &loss, f->arena, &late, &f->err), OK);
+    assert_ptr_equal(late.step, loss.step);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(late.line[i], i + 1 + (i == ODD));
+    assert_int_equal(
+        store_points_beside(f->store, id_of(f, "short"), &loss, f->arena, &shorter, &f->err), OK);
+    assert_int_equal(shorter.n, N - 1);
+    assert_int_equal(shorter.step[0], 10);
+    assert_int_equal(shorter.segment[N - 2], 1);
+}
+
 /* So many series that none fills a block before all are written. */
 static void thousands_of_series_stay_within_memory(void **state)
 {
@@ -312,6 +364,7 @@ int main(void)
         TEST(places_steps_and_segments_come_back),
         TEST(a_series_without_steps_or_lines_has_none),
         TEST(long_series_come_back_whole),
+        TEST(metrics_of_the_same_rows_share_their_counts),
         TEST(thousands_of_series_stay_within_memory),
         TEST(more_metrics_than_any_log_has_are_refused),
         TEST(an_unknown_series_has_no_points),

@@ -125,7 +125,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     size_t longest = 0;
 
     (void)err;
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     if (!zero.loss)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     onset_training(ctx->facts, ctx->arena, &onset);

@@ -323,7 +323,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     (void)err;
     setting_number(m.limit_setting, &m.limit);
-    loss_zero_read(facts, ctx->arena, &zero);
+    loss_zero_read(facts, &zero);
     onset_training(facts, ctx->arena, &training);
     onset_eval(facts, ctx->arena, &eval);
     count_all(facts, &m);

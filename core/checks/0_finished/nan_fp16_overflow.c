@@ -80,7 +80,7 @@ static bool warn_about_late_skips(struct check_ctx *ctx, const struct setting *p
     struct loss_zero zero;
     size_t n = 0, first = 0;
 
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     for (size_t i = 0; zero.loss && i < zero.n_rows; i++)
         if (zero.has_grad_norm_on[i] && !isfinite(zero.grad_norm[i]) &&
             isfinite(zero.loss->value[i]) && zero.loss->value[i] != 0.0 &&

@@ -126,7 +126,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     bool is_fp16 = precision_is_fp16(ctx->facts, NULL) == 1;
 
     (void)err;
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     if (!zero.loss)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     if (zero.n_substitution == 0)

@@ -88,7 +88,7 @@ static void show(struct check_ctx *ctx, const struct rate *rate, const struct ru
         evidence_point(ctx, rate->curve, rate->peak_row, "highest logged rate %.3g", rate->peak);
     evidence_number(ctx, rate->peak, limit, "learning rate %.3g, bound %.3g", rate->peak, limit);
     evidence_point(ctx, onset->curve, onset->first_bad, "first non-finite row");
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     if (zero.loss && onset->curve == zero.loss && onset->last_finite >= 0) {
         size_t last = (size_t)onset->last_finite, first = last > 19 ? last - 19 : 0;
         evidence_range(ctx, zero.loss, first, last, "the rows before: loss %.4g … %.4g",

@@ -164,7 +164,7 @@ static bool loss_is_zero_throughout(struct check_ctx *ctx)
 {
     struct loss_zero zero;
 
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     return zero.loss && zero.n_rows > 0 && zero.n_zero == zero.n_rows &&
            (zero.reading == LOSS_ZERO_NOTHING_SUPERVISED || zero.reading == LOSS_ZERO_UNDECIDED);
 }

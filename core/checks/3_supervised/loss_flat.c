@@ -227,7 +227,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     if (!loss || loss->n == 0)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     if (!finite_rows(loss, ctx->arena, &rows))
         return error_set(err, E_NOMEM, "loss-flat");
     if (rows.n < 2)

@@ -83,7 +83,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     bool is_reading_b;
 
     (void)err;
-    loss_zero_read(ctx->facts, ctx->arena, &zero);
+    loss_zero_read(ctx->facts, &zero);
     if (!zero.loss || zero.n_rows == 0)
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     is_reading_b = zero.reading == LOSS_ZERO_NOTHING_SUPERVISED;
