@@ -304,3 +304,12 @@ void onset_replay(const struct run_facts *facts, struct arena *arena, int64_t fr
     out->rows = rows;
     out->is_named = rows != NULL;
 }
+
+const char *onset_place(const struct run_onset *onset, struct arena *arena)
+{
+    bool has_step = onset->first_bad_step != NONE;
+    const char *place = arena_printf(arena, "%s %lld", has_step ? "step" : "line",
+                                     (long long)(has_step ? onset->first_bad_step : onset->line));
+
+    return place ? place : "a row";
+}

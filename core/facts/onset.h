@@ -36,6 +36,9 @@ void onset_training(const struct run_facts *facts, struct arena *arena, struct r
 /* Onset on the evaluation rows (eval_loss of every named set; the earliest one). */
 void onset_eval(const struct run_facts *facts, struct arena *arena, struct run_onset *out);
 
+/* "step 20", or "line 7" where the rows have no steps. */
+const char *onset_place(const struct run_onset *onset, struct arena *arena);
+
 /* The fp16 situation of a run: 1 yes, 0 no, -1 not known. *decided (may be NULL) gets the setting. */
 int precision_is_fp16(const struct run_facts *facts, const struct setting **decided);
 /* The base model was pretrained in bf16, by its config or its family. *decided as above. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/regex.h"
 #include "core/base/number.h"
 #include "core/memory/memory_model.h"
 
@@ -148,21 +149,52 @@ static const struct {
     {"gemma2", {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}},
 };
 
-static bool from_table(const struct run_facts *facts, struct arena *arena,
-                       struct module_names *out)
+static bool from_family(const char *model_type, struct arena *arena, struct module_names *out)
 {
-    const struct setting *type = facts_setting_on(facts, SIDE_MODEL, "model_type");
-
-    for (size_t i = 0; type && i < sizeof FAMILIES / sizeof FAMILIES[0]; i++) {
-        if (strcmp(FAMILIES[i].model_type, type->value) != 0)
+    for (size_t i = 0; i < sizeof FAMILIES / sizeof FAMILIES[0]; i++) {
+        if (strcmp(FAMILIES[i].model_type, model_type) != 0)
             continue;
         out->names = FAMILIES[i].names;
         out->n = 0;
         while (out->n < 10 && FAMILIES[i].names[out->n])
             out->n++;
-        out->from = arena_printf(arena, "the built-in table for %s", type->value);
+        out->from = arena_printf(arena, "the built-in table for %s", model_type);
         return true;
     }
+    return false;
+}
+
+static bool from_table(const struct run_facts *facts, struct arena *arena,
+                       struct module_names *out)
+{
+    const struct setting *type = facts_setting_on(facts, SIDE_MODEL, "model_type");
+
+    return type && type->value && from_family(type->value, arena, out);
+}
+
+/* Words in the names of public models whose family they leave no doubt of, the longer ones first. */
+static const struct {
+    const char *word, *model_type;
+} NAMED_FAMILIES[] = {
+    {"chatglm2", "chatglm"}, {"chatglm3", "chatglm"}, {"chatglm-6b", "chatglm"},
+    {"baichuan", "baichuan"}, {"qwen1.5", "qwen2"},   {"qwen2", "qwen2"},
+    {"qwen3", "qwen3"},       {"tinyllama", "llama"}, {"llama-2", "llama"},
+    {"llama-3", "llama"},     {"mistral-7b", "mistral"}, {"falcon-7b", "falcon"},
+    {"falcon-40b", "falcon"}, {"bloom", "bloom"},     {"pythia", "gpt_neox"},
+    {"gpt2", "gpt2"},
+};
+
+bool module_names_by_base(const struct run_facts *facts, struct arena *arena,
+                          struct module_names *out)
+{
+    const char *base = facts_text(facts, "base_model_name_or_path");
+
+    if (!base)
+        base = facts_text(facts, "model_name_or_path");
+    *out = (struct module_names){0};
+    for (size_t i = 0; base && i < sizeof NAMED_FAMILIES / sizeof NAMED_FAMILIES[0]; i++)
+        if (str_has_ignoring_case(str_of(base), NAMED_FAMILIES[i].word))
+            return from_family(NAMED_FAMILIES[i].model_type, arena, out);
     return false;
 }
 
@@ -235,6 +267,24 @@ size_t module_matches(const struct module_names *modules, const char *target)
     }
     /* a whole path may be spelt from another root (wrappers, vision towers): its last part counts */
     return n ? n : n_last;
+}
+
+ptrdiff_t module_regex_matches(const struct module_names *modules, const char *pattern,
+                               struct arena *arena)
+{
+    const char *whole = arena_printf(arena, "^(?:%s)$", pattern);
+    struct regex *regex = NULL;
+    struct regex_match match;
+    ptrdiff_t n = 0;
+
+    if (!whole || regex_compile(&regex, str_of(whole), NULL) != OK)
+        return -1;
+    for (size_t i = 0; i < modules->n && n >= 0; i++) {
+        int found = regex_search(regex, str_of(modules->names[i]), &match);
+        n = found < 0 ? -1 : n + found;
+    }
+    regex_close(regex);
+    return n;
 }
 
 /* Levenshtein over at most 63 bytes each. */

@@ -36,8 +36,15 @@ struct module_names {
 };
 bool module_names_read(const struct run_facts *facts, struct arena *arena,
                        struct module_names *out);
+/* The table by the name of the base model, where neither its config nor its files are there: good
+ * enough to say that no target fits, not that all do. */
+bool module_names_by_base(const struct run_facts *facts, struct arena *arena,
+                          struct module_names *out);
 /* PEFT's rule for one name of a list: equal, or the end of a path behind a '.'. */
 size_t module_matches(const struct module_names *modules, const char *target);
+/* PEFT's rule for a regex: whole paths have to match. -1: not a regex that can be run. */
+ptrdiff_t module_regex_matches(const struct module_names *modules, const char *regex,
+                               struct arena *arena);
 /* The nearest real last part by edit distance, or NULL. */
 const char *module_nearest(const struct module_names *modules, const char *target,
                            struct arena *arena);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "core/checks/registry.h"
@@ -172,6 +173,81 @@ static void three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by(void **
     fake_run_free(run);
 }
 
+/* ---- flat-no-grad ---- */
+
+static void no_loss_and_no_gradient_is_another_checks_question(void **state)
+{
+    static const double zero[] = {0.0541, 0, 0, 0}, high[] = {1.84, 1.83, 1.85, 1.84};
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_GRPO);
+    fake_curve(run, "loss", zero, 4);
+    fake_level(run, "grad_norm", 0.0, 4);
+    expect(run, &check_flat_no_grad, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_curve(run, "loss", high, 4);
+    fake_level(run, "grad_norm", 0.0, 4);
+    expect(run, &check_flat_no_grad, VERDICT_FAIL);
+    fake_run_free(run);
+}
+
+/* ---- flat-target-modules-mismatch ---- */
+
+static struct fake_run *adapter_run(const char *base, const char *targets)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    fake_setting_on(run, SIDE_ADAPTER, "peft_type", "LORA");
+    fake_setting_on(run, SIDE_ADAPTER, "base_model_name_or_path", base);
+    fake_setting_on(run, SIDE_ADAPTER, "target_modules", targets);
+    return run;
+}
+
+static void the_name_of_the_base_tells_that_no_target_fits(void **state)
+{
+    (void)state;
+    struct fake_run *run = adapter_run("THUDM/chatglm2-6b", "[\"q_proj\",\"v_proj\"]");
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_FAIL);
+    assert_string_equal(result.branch, "names");
+    fake_run_free(run);
+    run = adapter_run("THUDM/chatglm2-6b", "[\"query_key_value\",\"v_proj\"]");
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    run = adapter_run("someone/own-model", "[\"q_proj\",\"v_proj\"]");
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void with_modules(struct fake_run *run)
+{
+    static const char *const NAMES[] = {"model.layers.0.self_attn.q_proj",
+                                        "model.layers.0.mlp.up_proj", "lm_head"};
+    struct tensor tensors[3];
+
+    for (size_t i = 0; i < 3; i++)
+        tensors[i] = (struct tensor){.name = NAMES[i], .dtype = "", .shape = "", .norm = NAN,
+                                     .n_values = NONE, .n_nonzero = NONE, .n_nonfinite = NONE};
+    fake_artefact(run, "modules", "module_names.txt", NONE);
+    fake_tensors(run, tensors, 3);
+}
+
+static void a_regex_is_matched_on_whole_paths(void **state)
+{
+    (void)state;
+    struct fake_run *run = adapter_run("x/y", ".*self_attn\\.(q|v)_proj");
+    with_modules(run);
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_PASS);
+    fake_run_free(run);
+    run = adapter_run("x/y", "self_attn\\.(q|v)_proj");
+    with_modules(run);
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_FAIL);
+    fake_run_free(run);
+    run = adapter_run("x/y", ".*(unclosed");
+    with_modules(run);
+    expect(run, &check_flat_target_modules_mismatch, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +258,9 @@ int main(void)
         cmocka_unit_test(fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off),
         cmocka_unit_test(a_validation_split_is_subtracted),
         cmocka_unit_test(packed_rows_cannot_be_counted),
+        cmocka_unit_test(no_loss_and_no_gradient_is_another_checks_question),
+        cmocka_unit_test(the_name_of_the_base_tells_that_no_target_fits),
+        cmocka_unit_test(a_regex_is_matched_on_whole_paths),
         cmocka_unit_test(three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by),
     };
     return cmocka_run_group_tests_name("checks_supervised", tests, NULL, NULL);

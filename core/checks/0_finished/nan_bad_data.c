@@ -124,15 +124,15 @@ static int with_nan(struct check_ctx *ctx, const struct degenerate *d,
     if (row != NONE)
         return check_fail(ctx, CONFIDENCE_STRONG, "replayed",
                           "%lld of %lld rows are degenerate, and row %lld is in the batches before "
-                          "step %lld where %s becomes non-finite",
+                          "%s where %s becomes non-finite",
                           (long long)d->n_bad, (long long)d->n_read, (long long)row,
-                          (long long)onset->first_bad_step, onset->curve->name);
+                          onset_place(onset, ctx->arena), onset->curve->name);
     return check_fail(ctx, CONFIDENCE_LIKELY, "",
                       "%lld of %lld rows are degenerate (first: row %lld of %s), and %s is "
-                      "non-finite from step %lld on",
+                      "non-finite from %s on",
                       (long long)d->n_bad, (long long)d->n_read, (long long)d->rows[0],
                       facts_file_name(ctx->facts, d->dataset->source_id), onset->curve->name,
-                      (long long)onset->first_bad_step);
+                      onset_place(onset, ctx->arena));
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

@@ -58,8 +58,8 @@ static int with_mismatch(struct check_ctx *ctx, const struct run_onset *onset,
         evidence_point(ctx, onset->curve, onset->first_bad, "first non-finite row");
         return check_fail(ctx, CONFIDENCE_STRONG, "",
                           "trained in fp16 (%s) on a base pretrained in bf16 (%s), and %s is "
-                          "non-finite from step %lld on",
-                          what, why, onset->curve->name, (long long)onset->first_bad_step);
+                          "non-finite from %s on",
+                          what, why, onset->curve->name, onset_place(onset, ctx->arena));
     }
     if (collapse) {
         evidence_event(ctx, collapse);

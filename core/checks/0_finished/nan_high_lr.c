@@ -131,8 +131,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         show(ctx, &rate, &onset, limit);
         return check_fail(
             ctx, has_ramp && rate.peak >= 2.0 * limit ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "",
-            "learning rate %.3g (bound %.3g): non-finite from step %lld on, after %s", rate.peak,
-            limit, (long long)onset.first_bad_step,
+            "learning rate %.3g (bound %.3g): non-finite from %s on, after %s", rate.peak,
+            limit, onset_place(&onset, ctx->arena),
             onset.loss_rose            ? "the loss rose"
             : onset.grad_ratio >= 10.0 ? "grad_norm rose"
                                        : "a rising rate within warm-up");
@@ -140,9 +140,9 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (rate.peak < limit && onset.grad_ratio >= 100.0 && precision_is_fp16(facts, NULL) == 0) {
         show(ctx, &rate, &onset, limit);
         return check_warn(ctx, CONFIDENCE_LIKELY, "below-bound",
-                          "grad_norm rose to %.0f times its median before step %lld, at an "
+                          "grad_norm rose to %.0f times its median before %s, at an "
                           "ordinary rate of %.3g",
-                          onset.grad_ratio, (long long)onset.first_bad_step, rate.peak);
+                          onset.grad_ratio, onset_place(&onset, ctx->arena), rate.peak);
     }
     if (rate.peak >= limit && !onset.has_ramp_data)
         return check_unknown(ctx,
@@ -150,9 +150,9 @@ static int run(struct check_ctx *ctx, struct error *err)
                              "rate %.3g is above its bound %.3g)",
                              rate.peak, limit);
     return check_pass(ctx, CONFIDENCE_LIKELY,
-                      "non-finite from step %lld on, but the rate %.3g (bound %.3g) came without a "
+                      "non-finite from %s on, but the rate %.3g (bound %.3g) came without a "
                       "rise of loss or grad_norm: the cause is elsewhere",
-                      (long long)onset.first_bad_step, rate.peak, limit);
+                      onset_place(&onset, ctx->arena), rate.peak, limit);
 }
 
 const struct check check_nan_high_lr = {

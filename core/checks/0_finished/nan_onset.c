@@ -115,6 +115,15 @@ static bool weights_seem_alive(const struct run_facts *facts, const struct run_o
     return n >= 2 && n == n_finite;
 }
 
+static const char *last_finite(struct check_ctx *ctx, const struct run_onset *onset)
+{
+    if (onset->last_finite < 0)
+        return "none";
+    if (onset->last_finite_step == NONE)
+        return "the row before";
+    return arena_printf(ctx->arena, "step %lld", (long long)onset->last_finite_step);
+}
+
 static void state(struct check_ctx *ctx, const struct run_onset *onset, const char *branch)
 {
     const struct curve *curve = onset->curve;
@@ -133,17 +142,15 @@ static void state(struct check_ctx *ctx, const struct run_onset *onset, const ch
                             "logged sum while the weights may live on");
         add_fixes(ctx);
         check_fail(ctx, is_alive ? CONFIDENCE_STRONG : CONFIDENCE_CERTAIN, branch,
-                   "%s is non-finite for good from step %lld on (last finite: %s%lld; %s:%lld); %s",
-                   curve->name, (long long)onset->first_bad_step,
-                   onset->last_finite < 0 ? "none, " : "step ",
-                   (long long)(onset->last_finite < 0 ? 0 : onset->last_finite_step), file,
+                   "%s is non-finite for good from %s on (last finite: %s; %s:%lld); %s",
+                   curve->name, onset_place(onset, ctx->arena), last_finite(ctx, onset), file,
                    (long long)onset->line, possible_causes(onset));
         return;
     }
     add_fixes(ctx);
     check_warn(ctx, CONFIDENCE_LIKELY, branch,
-               "%s is non-finite at step %lld and finite again after it (%zu of %zu rows)",
-               curve->name, (long long)onset->first_bad_step, onset->n_bad, curve->n);
+               "%s is non-finite at %s and finite again after it (%zu of %zu rows)", curve->name,
+               onset_place(onset, ctx->arena), onset->n_bad, curve->n);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

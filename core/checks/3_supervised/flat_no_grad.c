@@ -47,10 +47,13 @@ static void count_rows(const struct run_facts *facts, const struct curve *gradie
         out->n_positive += gradient->value[i] > 0.0;
         if (gradient->value[i] != 0.0)
             continue;
+        if (loss && curve_on_row(loss, gradient, i, &value)) {
+            if (!(value > 0.0))
+                continue;       /* no loss, no gradient: other checks ask why */
+            out->loss_is_positive = true;
+        }
         if (out->n_zero++ == 0)
             out->first_zero = i;
-        if (loss && curve_on_row(loss, gradient, i, &value) && value > 0.0)
-            out->loss_is_positive = true;
     }
 }
 

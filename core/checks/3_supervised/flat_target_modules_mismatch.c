@@ -119,6 +119,40 @@ static size_t compare_adapter(struct check_ctx *ctx, const struct targets *targe
     return n_missing;
 }
 
+/* No name fits the family that the base's name tells of. */
+static void compare_base_name(struct check_ctx *ctx, const struct targets *targets)
+{
+    struct module_names modules;
+
+    if (!module_names_by_base(ctx->facts, ctx->arena, &modules))
+        return;
+    for (size_t i = 0; i < targets->n; i++)
+        if (module_matches(&modules, targets->names[i]))
+            return;
+    evidence_setting(ctx, facts_setting(ctx->facts, "base_model_name_or_path"));
+    (void)compare_names(ctx, targets, &modules, NULL);
+}
+
+/* A regex against whole paths. Returns whether it could be decided. */
+static bool compare_regex(struct check_ctx *ctx, const struct targets *targets,
+                          const struct module_names *modules)
+{
+    ptrdiff_t n = modules->source_id
+                      ? module_regex_matches(modules, targets->setting->value, ctx->arena)
+                      : -1;
+
+    if (n > 0)
+        (void)check_pass(ctx, CONFIDENCE_STRONG, "the regex matches %zu of %zu modules (%s)",
+                         (size_t)n, modules->n, modules->from);
+    if (n == 0) {
+        evidence_setting(ctx, targets->setting);
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "names",
+                         "the regex of the targets matches none of %zu modules of %s", modules->n,
+                         modules->from);
+    }
+    return n >= 0;
+}
+
 static bool compare_counts(struct check_ctx *ctx, const struct targets *targets)
 {
     struct trainable_banner banner;
@@ -172,6 +206,14 @@ static int run(struct check_ctx *ctx, struct error *err)
     } else if (targets.form == TARGETS_LIST && adapter) {
         (void)compare_adapter(ctx, &targets, adapter);
         is_decided = true;
+    }
+    if (targets.form == TARGETS_LIST && !is_decided)
+        compare_base_name(ctx, &targets);
+    if (targets.form == TARGETS_REGEX && has_modules && compare_regex(ctx, &targets, &modules) &&
+        check_verdict(ctx) < VERDICT_WARN) {
+        if (adapter)
+            compare_layers(ctx, adapter);
+        return OK;
     }
     if (targets.form != TARGETS_UNKNOWN)
         is_decided |= compare_counts(ctx, &targets);

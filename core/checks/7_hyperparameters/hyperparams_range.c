@@ -106,7 +106,8 @@ static bool judge_epochs(struct check_ctx *ctx)
     } else if (facts->run.kind == KIND_SFT && epochs > 5.0) {
         double rows = example_count(facts);
         bool falls = still_falls(ctx);
-        (void)snprintf(sentence, 160, "%.3g epochs over %.0f rows; usual are 1 to 3", epochs, rows);
+        (void)snprintf(sentence, 160, "%.3g epochs over %s%.0f rows; usual are 1 to 3", epochs,
+                       facts_train_rows(facts, NULL) == NONE ? "at least " : "", rows);
         if (rows >= 1000.0 && !falls)
             outside(ctx, "epochs", setting, sentence, "3 epochs");
         else
