@@ -13,17 +13,17 @@
 #include "core/read/source.h"
 #include "importers/folder.h"
 
-#define PROCESSES_MAX 4096      /* looked at for files that are being written */
-#define DESCRIPTORS_MAX 256     /* of one process */
-#define WRITTEN_MAX 1024
+#define PROCESSES_MAX   4096 /* looked at for files that are being written */
+#define DESCRIPTORS_MAX 256  /* of one process */
+#define WRITTEN_MAX     1024
 
-struct written {                /* a file that some process has open for writing */
+struct written { /* a file that some process has open for writing */
     uint64_t device, inode;
 };
 
 struct progress {
     const struct import_hooks *hooks;
-    int64_t done, total;        /* done: without the file that is being read */
+    int64_t done, total; /* done: without the file that is being read */
 };
 
 struct importing {
@@ -166,14 +166,31 @@ static int settle(struct importing *importing, const struct source *before, stru
         rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err,
                        "another process has the file open for writing");
     } else if (import->state == SOURCE_GROWING) {
-        import->state = SOURCE_DAMAGED;     /* half a row, and nobody there to finish it */
+        import->state = SOURCE_DAMAGED; /* half a row, and nobody there to finish it */
     }
     return rc;
+}
+
+/* Stopped by the user: what was read so far stays, and is never taken for the whole. */
+static int keep_part(struct importing *importing, const struct error *why, struct error *err)
+{
+    int rc = sink_note(importing->sink, NOTE_WARN, NONE, NONE, err,
+                       "reading was stopped: what follows in the file is not known");
+
+    if (rc == OK)
+        rc = sink_end(importing->sink, 0, SOURCE_GROWING, err);
+    else
+        sink_abort(importing->sink);
+    if (rc == OK && err)
+        *err = *why;
+    return rc == OK ? E_CANCELLED : rc;
 }
 
 /* The importer gave up: its note stays, its rows do not. */
 static int give_up(struct importing *importing, int rc, const struct error *why, struct error *err)
 {
+    if (rc == E_CANCELLED)
+        return keep_part(importing, why, err);
     if (stops_everything(rc)) {
         sink_abort(importing->sink);
         if (err)
@@ -181,8 +198,8 @@ static int give_up(struct importing *importing, int rc, const struct error *why,
         return rc;
     }
     log_line("import: %s: %s", why->path, why->message);
-    int noted = sink_note(importing->sink, NOTE_ERROR, why->line, why->byte, err, "%s",
-                          why->message);
+    int noted =
+        sink_note(importing->sink, NOTE_ERROR, why->line, why->byte, err, "%s", why->message);
     sink_abort(importing->sink);
     return stops_everything(noted) ? noted : OK;
 }
@@ -230,15 +247,13 @@ static bool is_current(const struct importing *importing, const struct plan_run 
                        const struct plan_file *file, const struct source *source)
 {
     return !importing->reimport && strcmp(file->importer->id, "checkpoints") != 0 &&
-           !is_written(importing, source) &&
-           sink_is_current(importing->sink, &run->run, source);
+           !is_written(importing, source) && sink_is_current(importing->sink, &run->run, source);
 }
 
 static int import_file(struct importing *importing, const struct plan_run *run,
                        const struct plan_file *file, struct source *source, struct error *err)
 {
-    struct import_event event = {.run = run, .file = file, .n_rows_are = "",
-                                 .state = SOURCE_WHOLE};
+    struct import_event event = {.run = run, .file = file, .n_rows_are = "", .state = SOURCE_WHOLE};
     int rc = describe(file, source, NULL);
 
     if (rc != OK)

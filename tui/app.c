@@ -249,6 +249,10 @@ static void take_messages(struct app *app)
             take_progress(app, &message);
             break;
         case JOB_BATCH:
+            if (message.tag == WORKER_IMPORT) {
+                app->desk.import_done = 1;      /* what is left of it is checking */
+                app->desk.import_total = 0;
+            }
             app->needs_reload = true;
             break;
         case JOB_DONE:

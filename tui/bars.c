@@ -20,7 +20,7 @@ static void steps_text(const struct run_facts *facts, char *out, size_t n)
         snprintf(out, n, "step %lld ", (long long)facts->last_step);
 }
 
-/* "4 files, 1.2 MB of 3 MB, 41%" while files are read. */
+/* What goes on with the files, and how much of it is done. */
 static int draw_reading(const struct desk *desk, struct canvas *canvas, int column)
 {
     char done[32], total[32];
@@ -28,7 +28,8 @@ static int draw_reading(const struct desk *desk, struct canvas *canvas, int colu
     if (!desk->is_importing)
         return column;
     if (desk->import_total <= 0)
-        return canvas_puts(canvas, 0, column, STYLE_MESSAGE, "  looking at the files");
+        return canvas_puts(canvas, 0, column, STYLE_MESSAGE,
+                           desk->import_done ? "  checking" : "  looking at the files");
     number_bytes(done, (double)desk->import_done);
     number_bytes(total, (double)desk->import_total);
     return canvas_printf(canvas, 0, column, STYLE_MESSAGE, "  reading %s of %s, %d%%", done, total,
@@ -95,20 +96,23 @@ static bool draw_cause(const struct app *app, struct canvas *canvas, int row)
     return true;
 }
 
-static int draw_written(const struct desk *desk, struct canvas *canvas, int row, int column)
+/* "yours: 2 findings (1 to export), 1 remark" */
+static void draw_written(const struct desk *desk, struct canvas *canvas, int row, int column)
 {
     size_t n_new = 0;
 
     for (size_t i = 0; i < desk->n_user_findings; i++)
         n_new += !desk->user_findings[i].exported;
+    if (desk->n_user_findings || desk->n_remarks)
+        column = canvas_puts(canvas, row, column, STYLE_DIM, "   yours:");
     if (desk->n_user_findings)
-        column = canvas_printf(canvas, row, column, STYLE_TEXT, "   %zu finding%s of yours, %zu not exported",
+        column = canvas_printf(canvas, row, column, STYLE_TEXT, " %zu finding%s (%zu to export)",
                                desk->n_user_findings, desk->n_user_findings == 1 ? "" : "s",
                                n_new);
     if (desk->n_remarks)
-        column = canvas_printf(canvas, row, column, STYLE_TEXT, "   %zu remark%s",
-                               desk->n_remarks, desk->n_remarks == 1 ? "" : "s");
-    return column;
+        canvas_printf(canvas, row, column, STYLE_TEXT, "%s %zu remark%s",
+                      desk->n_user_findings ? "," : "", desk->n_remarks,
+                      desk->n_remarks == 1 ? "" : "s");
 }
 
 static void draw_position(struct app *app, struct canvas *canvas, int row)
@@ -136,7 +140,7 @@ static void draw_position(struct app *app, struct canvas *canvas, int row)
                                desk->check - (ptrdiff_t)stage->first + 1, stage->n);
         column = canvas_puts(canvas, row, column, STYLE_MESSAGE,
                              opened->dismissed ? "   dismissed" : opened->is_seen ? "   seen" : "");
-        (void)draw_written(desk, canvas, row, column);
+        draw_written(desk, canvas, row, column);
     }
 }
 
@@ -219,15 +223,20 @@ static bool add_hint(struct canvas *canvas, int row, int *column, const char *ke
     return true;
 }
 
+/* What every hand tries anyway needs no hint. */
 static bool is_motion(const struct action *action)
 {
     static const char *const names[] = {"down", "up", "left", "right", "top", "bottom", "scroll-left",
-                                        "scroll-right", "close"};
+                                        "scroll-right", "close", "first-sample", "last-sample"};
+    static const char *const starts[] = {"stage-", "next-", "previous-", "zoom-"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(action->name, names[i]) == 0)
             return true;
-    return strstr(action->name, "page") || strncmp(action->name, "stage-", 6) == 0;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(action->name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return strstr(action->name, "page");
 }
 
 static void draw_keys(struct app *app, struct canvas *canvas, int row)

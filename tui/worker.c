@@ -11,6 +11,7 @@
 struct worker {
     struct job *job;
     struct store *store;        /* used by the worker thread alone */
+    atomic_bool is_closing;
 };
 
 int worker_open(struct worker **out, struct store *writer, struct error *err)
@@ -34,6 +35,7 @@ void worker_close(struct worker *worker)
 {
     if (!worker)
         return;
+    atomic_store(&worker->is_closing, true);
     job_close(worker->job);
     free(worker);
 }
@@ -64,22 +66,28 @@ static void release_import(void *argument)
     free(request);
 }
 
+/* Between two records of a file or two files: what the user wrote goes in now. A write of its own
+ * ends the batch that is open, which is no more than an early commit of whole records. */
+static void serve_writes(struct import_request *request)
+{
+    struct error ignored;
+
+    if (job_yield(request->job, &ignored) != OK)
+        return;                 /* cancelled: plan_import sees the flag itself */
+}
+
 static void on_progress(void *ctx, int64_t done, int64_t total)
 {
     struct import_request *request = ctx;
 
     job_send(request->job, JOB_PROGRESS, done, total, "%s", "");
+    serve_writes(request);
 }
 
-/* Between two files: the sink holds no transaction, so the user's own writes can go in. */
 static void on_file(void *ctx, const struct import_event *event)
 {
-    struct import_request *request = ctx;
-    struct error ignored;
-
     (void)event;
-    if (job_yield(request->job, &ignored) != OK)
-        return;                 /* cancelled: plan_import sees the flag itself */
+    serve_writes(ctx);
 }
 
 static int check_run(struct import_request *request, const struct plan_run *planned,
@@ -124,6 +132,11 @@ static int do_import(struct job *job, void *argument, struct error *err)
     if (rc == OK)
         rc = plan_import(&plan, sink, request->reimport, &hooks, err);
     sink_close(sink);
+    if (rc == E_CANCELLED && !atomic_load(&request->worker->is_closing)) {
+        job_send(job, JOB_NOTICE, 0, 0, "stopped: the verdicts rest on what was read; R reads on");
+        rc = OK;
+    }
+    job_send(job, JOB_BATCH, 0, 0, "%s", "");     /* the files are in: curves before verdicts */
     /* twice for projects: some checks look at the other runs, which are all in now */
     for (size_t i = 0; rc == OK && i < plan.n_runs; i++)
         rc = check_run(request, &plan.runs[i], err);

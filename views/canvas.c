@@ -88,6 +88,21 @@ static struct cell *cell_at(struct canvas *canvas, int row, int column)
 
 /* ---- Writing cells ---- */
 
+/* Signs of writing that have a plain form; all else that is not ASCII is '?'. */
+static int32_t plain_form(int32_t codepoint)
+{
+    static const struct {
+        int32_t sign, plain;
+    } forms[] = {{0x2026, '~'}, {0x2013, '-'}, {0x2014, '-'}, {0x2018, '\''}, {0x2019, '\''},
+                 {0x201c, '"'}, {0x201d, '"'}, {0x00d7, 'x'}, {0x2212, '-'},  {0x2588, '#'},
+                 {0x00a0, ' '}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (forms[i].sign == codepoint)
+            return forms[i].plain;
+    return '?';
+}
+
 /* What a code point becomes and how wide it is. 0 cells: a combining mark. */
 static int width_of(const struct canvas *canvas, int32_t *codepoint)
 {
@@ -97,7 +112,7 @@ static int width_of(const struct canvas *canvas, int32_t *codepoint)
     if (canvas->ascii) {
         if (width == 0)
             return 0;
-        *codepoint = '?';
+        *codepoint = plain_form(*codepoint);
         return 1;
     }
     if (width < 0) {

@@ -66,7 +66,7 @@ static int load(struct view *view, struct error *err)
         if (finding->verdict)
             (void)verdict_parse(finding->verdict, &verdict);
         items[n++] = (struct item){finding->exported ? "you, exported" : "you", finding->check_id,
-                                   finding->sentence, verdict, verdict_word(verdict), false};
+                                   finding->sentence, verdict, "yours", false};
     }
     for (size_t i = 0; i < desk->n_remarks; i++)
         items[n++] = (struct item){"you", desk->remarks[i].check_id, desk->remarks[i].text,

@@ -30,6 +30,20 @@ static void say_note(const struct view *view, struct textflow *flow, const struc
     flow_puts(flow, STYLE_TEXT, note->message);
 }
 
+/* Below the run, else below what was opened. */
+static const char *shown_path(const struct run *run, const char *path)
+{
+    const char *const tops[] = {run->folder, run->project};
+
+    for (size_t i = 0; i < sizeof tops / sizeof tops[0]; i++) {
+        size_t n = tops[i] ? strlen(tops[i]) : 0;
+
+        if (n && strncmp(path, tops[i], n) == 0 && path[n] == '/')
+            return path + n + 1;
+    }
+    return path;
+}
+
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
@@ -43,14 +57,10 @@ static int load(struct view *view, struct error *err)
     flow_printf(flow, STYLE_STRONG, "%zu files were read", facts->n_sources);
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *source = &facts->sources[i];
-        const char *shown = source->path;
-        size_t n = strlen(facts->run.folder);
 
-        if (strncmp(shown, facts->run.folder, n) == 0 && shown[n] == '/')
-            shown += n + 1;
         flow_break(flow);
         flow_indent(flow, 2, 6);
-        flow_puts(flow, STYLE_TEXT, shown);
+        flow_puts(flow, STYLE_TEXT, shown_path(&facts->run, source->path));
         flow_printf(flow, STYLE_DIM, "  %s", source->importer);
         if (source->state != SOURCE_WHOLE)
             flow_printf(flow, STYLE_WARN, "  %s", source_state_name(source->state));

@@ -1,5 +1,6 @@
 /* The runs of the cache: choose one, or draw one beside the other. */
 #include <string.h>
+#include <unistd.h>
 
 #include "views/registry.h"
 #include "views/scroll.h"
@@ -19,7 +20,18 @@ static const struct table_column COLUMNS[] = {
 struct state {
     struct table table;
     const struct desk *desk;
+    char here[4096];            /* the current folder */
 };
+
+/* The path as one would type it. */
+static struct str from_here(const struct state *state, const char *path)
+{
+    size_t n = strlen(state->here);
+
+    if (n > 1 && strncmp(path, state->here, n) == 0 && path[n] == '/')
+        return str_of(path + n + 1);
+    return str_of(n > 1 && strcmp(path, state->here) == 0 ? "." : path);
+}
 
 static struct str cell(const void *context, size_t row, size_t column, enum style_role *style)
 {
@@ -38,7 +50,7 @@ static struct str cell(const void *context, size_t row, size_t column, enum styl
         return str_of(run_kind_name(run->kind));
     default:
         *style = STYLE_DIM;
-        return str_of(run->folder);
+        return from_here(context, run->folder);
     }
 }
 
@@ -47,6 +59,8 @@ static int load(struct view *view, struct error *err)
     struct state *state = view->state;
 
     (void)err;
+    if (!getcwd(state->here, sizeof state->here))
+        state->here[0] = '\0';
     state->desk = view->desk;
     state->table.columns = COLUMNS;
     state->table.n_columns = sizeof COLUMNS / sizeof COLUMNS[0];

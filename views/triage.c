@@ -45,6 +45,7 @@ struct state {
     int64_t run_id;             /* the cursor belongs to this run */
     ptrdiff_t shown_check;      /* 1 + the opened check that the cursor was moved to */
     size_t n_explained;         /* by the likely cause */
+    bool has_results;           /* a check has run */
 };
 
 /* Rows for the list: all that it needs when a small footer still fits, else what a full footer
@@ -147,6 +148,14 @@ static void go_to_check(struct view *view, ptrdiff_t check)
     scroll(view);
 }
 
+static bool has_results(const struct verdicts *verdicts)
+{
+    for (size_t i = 0; verdicts && i < verdicts->n_rows; i++)
+        if (verdicts->rows[i].result.check_version > 0)
+            return true;
+    return false;
+}
+
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
@@ -154,6 +163,7 @@ static int load(struct view *view, struct error *err)
     const size_t *explained;
 
     (void)err;
+    state->has_results = has_results(desk->verdicts);
     state->n_explained = desk->verdicts && desk->verdicts->headline >= 0
                              ? verdicts_explained(desk->verdicts, (size_t)desk->verdicts->headline,
                                                   view->arena, &explained)
@@ -344,7 +354,9 @@ static void draw_empty(const struct view *view, struct canvas *canvas)
             canvas_puts(canvas, row, end - 4, STYLE_DIM, "...");
         }
         draw_wrapped(canvas, row + 1, view->rows - row - 1, STYLE_DIM,
-                     view->desk->is_importing ? "reading the files" : "no verdicts yet");
+                     !view->desk->is_importing ? "no verdicts yet"
+                     : view->desk->verdicts    ? "checking"
+                                               : "reading the files");
         return;
     }
     row = draw_wrapped(canvas, 0, view->rows, STYLE_STRONG, "no run is open");
@@ -358,7 +370,7 @@ static void draw(const struct view *view, struct canvas *canvas)
     const struct state *state = view->state;
     int rows = list_rows(view), row = 0;
 
-    if (!view->desk->verdicts) {
+    if (!view->desk->verdicts || (view->desk->is_importing && !state->has_results)) {
         draw_empty(view, canvas);
         return;
     }
