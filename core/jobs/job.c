@@ -61,7 +61,7 @@ struct job {
     int64_t progress_at;        /* of the last progress message, or NONE */
 };
 
-/* ---- Queues ---------------------------------------------------------------------------------- */
+/* ---- Queues --------------------------------------------------------------------------------- */
 
 static void push(struct requests *queue, struct request *request)
 {
@@ -99,7 +99,7 @@ static void drop_all(struct requests *queue)
         free_request(request);
 }
 
-/* ---- Messages -------------------------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------------------------- */
 
 static void push_message(struct job *job, struct node *node)
 {
@@ -189,7 +189,7 @@ bool job_next_message(struct job *job, struct job_message *message)
     return true;
 }
 
-/* ---- The worker -------------------------------------------------------------------------------- */
+/* ---- The worker ----------------------------------------------------------------------------- */
 
 static void run_request(struct job *job, struct request *request)
 {
@@ -266,7 +266,7 @@ int job_yield(struct job *job, struct error *err)
     return OK;
 }
 
-/* ---- The owner ------------------------------------------------------------------------------------ */
+/* ---- The owner ------------------------------------------------------------------------------ */
 
 static int make_pipe(int fds[2])
 {
@@ -405,7 +405,7 @@ void job_wait_idle(struct job *job)
     pthread_mutex_unlock(&job->lock);
 }
 
-/* ---- Without a thread ------------------------------------------------------------------------------- */
+/* ---- Without a thread ----------------------------------------------------------------------- */
 
 int job_run_inline(job_fn *fn, void *argument, struct error *err)
 {

@@ -153,7 +153,7 @@ void point_block_free(struct point_block *block)
     *block = (struct point_block){0};
 }
 
-/* ---- Rows of datasets ------------------------------------------------------------------------- */
+/* ---- Rows of datasets ----------------------------------------------------------------------- */
 
 bool sample_block_add(struct sample_block *block, const struct sample *sample)
 {

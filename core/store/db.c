@@ -8,7 +8,7 @@
 
 #include "core/base/log.h"
 
-/* ---- Errors ------------------------------------------------------------------------------- */
+/* ---- Errors --------------------------------------------------------------------------------- */
 
 static const char *path_of(const struct store *store, bool is_kept)
 {
@@ -163,7 +163,7 @@ void db_finalize_all(struct store *store)
     store->n_statements = 0;
 }
 
-/* ---- Binding and columns ---------------------------------------------------------------------- */
+/* ---- Binding and columns -------------------------------------------------------------------- */
 
 static void keep(struct store *store, int code)
 {
@@ -242,7 +242,7 @@ double db_double(sqlite3_stmt *statement, int column)
     return value;
 }
 
-/* ---- Lists ------------------------------------------------------------------------------------- */
+/* ---- Lists ---------------------------------------------------------------------------------- */
 
 void *db_list_add(struct db_list *list)
 {
@@ -313,7 +313,7 @@ int db_load_by_key(struct store *store, const char *sql, const char *key, struct
     return db_load(store, statement, list, fill, err);
 }
 
-/* ---- Transactions --------------------------------------------------------------------------------- */
+/* ---- Transactions --------------------------------------------------------------------------- */
 
 /* An UPDATE of no row takes the write lock of the cache at once and waits for it, but, unlike
  * BEGIN IMMEDIATE, leaves the kept database free for other programs. */

@@ -30,7 +30,7 @@ static int no_memory(struct error *err)
     return error_set(err, E_NOMEM, "no memory for a path");
 }
 
-/* ---- Default places ------------------------------------------------------------------------ */
+/* ---- Default places ------------------------------------------------------------------------- */
 
 /* Relative values of the XDG variables are to be ignored. */
 static int below_home(char **path, const char *variable, const char *below, const char *name,
@@ -130,7 +130,7 @@ int files_prepare(const char *path, struct error *err)
     return rc;
 }
 
-/* ---- Moving and removing ------------------------------------------------------------------------ */
+/* ---- Moving and removing -------------------------------------------------------------------- */
 
 int files_rename(const char *from, const char *to, struct error *err)
 {

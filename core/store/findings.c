@@ -141,7 +141,7 @@ int store_results_put(struct store *store, int64_t run_id, const struct check_re
     return rc;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 struct loaded {
     struct check_result result;

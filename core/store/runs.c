@@ -235,7 +235,7 @@ int store_notes(struct store *store, int64_t run_id, struct arena *arena,
     return OK;
 }
 
-/* ---- What a sink makes and drops ---------------------------------------------------------------- */
+/* ---- What a sink makes and drops ------------------------------------------------------------ */
 
 int run_put(struct store *store, const struct run *run, int64_t *id, struct error *err)
 {

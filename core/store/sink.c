@@ -76,7 +76,7 @@ void sink_close(struct sink *sink)
     free(sink);
 }
 
-/* ---- Protocol --------------------------------------------------------------------------- */
+/* ---- Protocol ------------------------------------------------------------------------------- */
 
 /* OK when a record may be stored now; else the failure that came before. */
 static int ready(const struct sink *sink, struct error *err)
@@ -148,7 +148,7 @@ void sink_abort(struct sink *sink)
     sink->is_begun = false;
 }
 
-/* ---- Series ------------------------------------------------------------------------------ */
+/* ---- Series --------------------------------------------------------------------------------- */
 
 static void put_slot(struct sink *sink, int handle)
 {
@@ -250,7 +250,7 @@ int sink_point(struct sink *sink, int handle, const struct point *point, struct 
     return result(sink, rc, &met, err);
 }
 
-/* ---- Other records ------------------------------------------------------------------------ */
+/* ---- Other records -------------------------------------------------------------------------- */
 
 int sink_setting(struct sink *sink, const struct setting *setting, struct error *err)
 {

@@ -35,7 +35,7 @@ static int no_memory(struct error *err)
     return error_set(err, E_NOMEM, "no memory for the rows of a file");
 }
 
-/* ---- Batches ---------------------------------------------------------------------------------- */
+/* ---- Batches -------------------------------------------------------------------------------- */
 
 /* After a record was written. */
 static int wrote(struct store_sink *sink, size_t bytes, struct error *err)
@@ -64,7 +64,7 @@ static int insert(struct store_sink *sink, sqlite3_stmt *statement, struct error
     return rc == OK ? wrote(sink, 0, err) : rc;
 }
 
-/* ---- Gathered blocks ---------------------------------------------------------------------------- */
+/* ---- Gathered blocks ------------------------------------------------------------------------ */
 
 static int write_points(struct store_sink *sink, struct point_block *block, struct error *err)
 {
@@ -110,7 +110,7 @@ static int gathered_one(struct store_sink *sink, struct error *err)
     return ++sink->n_gathered >= MAX_GATHERED ? write_all(sink, err) : OK;
 }
 
-/* ---- The source ------------------------------------------------------------------------------------ */
+/* ---- The source ----------------------------------------------------------------------------- */
 
 static void forget_gathered(struct store_sink *sink)
 {
@@ -216,7 +216,7 @@ static void abort_source(void *self)
     log_line("a given-up source could not be marked: %s", text);
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------ */
+/* ---- Records -------------------------------------------------------------------------------- */
 
 static int setting(void *self, const struct setting *set, struct error *err)
 {
@@ -524,7 +524,7 @@ static int note(void *self, const struct note *said, struct error *err)
     return insert(sink, statement, err);
 }
 
-/* ---- Between sources ------------------------------------------------------------------------------------- */
+/* ---- Between sources ------------------------------------------------------------------------ */
 
 static bool is_current(void *self, const struct run *run, const struct source *source)
 {

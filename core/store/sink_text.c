@@ -115,7 +115,7 @@ static const char *const TYPES[] = {
 static const char *const SEVERITIES[] = {
     [NOTE_INFO] = "info", [NOTE_WARN] = "warn", [NOTE_ERROR] = "error"};
 
-/* ---- Records --------------------------------------------------------------------------------- */
+/* ---- Records -------------------------------------------------------------------------------- */
 
 static void forget_source(struct text_sink *sink)
 {

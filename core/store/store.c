@@ -40,7 +40,7 @@ const char *const *store_notices(const struct store *store)
     return (const char *const *)store->notices;
 }
 
-/* ---- The cache -------------------------------------------------------------------------------- */
+/* ---- The cache ------------------------------------------------------------------------------ */
 
 static const char CACHE_PRAGMAS[] =
     "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
@@ -272,7 +272,7 @@ static int open_cache_for_reading(struct store *store, const char *path, struct 
     return rc;
 }
 
-/* ---- Open and close --------------------------------------------------------------------------------- */
+/* ---- Open and close ------------------------------------------------------------------------- */
 
 static int open_both(struct store *store, const struct store_options *options, struct error *err)
 {

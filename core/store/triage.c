@@ -73,7 +73,7 @@ int store_ticks(struct store *store, const char *run_key, struct arena *arena,
     return OK;
 }
 
-/* ---- Remarks ---------------------------------------------------------------------------------- */
+/* ---- Remarks -------------------------------------------------------------------------------- */
 
 static int drop_remark(struct store *store, const char *run_key, int64_t id, struct error *err)
 {
@@ -173,7 +173,7 @@ int store_remarks_drop(struct store *store, const char *run_key, struct error *e
     return rc;
 }
 
-/* ---- Own findings ---------------------------------------------------------------------------------- */
+/* ---- Own findings --------------------------------------------------------------------------- */
 
 static void bind_finding(struct store *store, sqlite3_stmt *statement,
                          const struct user_finding *finding)
@@ -261,7 +261,7 @@ int store_user_findings_exported(struct store *store, const char *run_key, struc
                         run_key, err);
 }
 
-/* ---- Answers ------------------------------------------------------------------------------------------ */
+/* ---- Answers -------------------------------------------------------------------------------- */
 
 int store_answer_set(struct store *store, const char *run_key, const char *name,
                      const char *value, struct error *err)

@@ -52,7 +52,7 @@ static bool fires(struct fault *fault)
     return true;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------- */
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
 static sqlite3_mem_methods real_memory;
@@ -114,7 +114,7 @@ static void put_memory_before_sqlite(void)
 }
 #endif
 
-/* ---- Writes --------------------------------------------------------------------------------------- */
+/* ---- Writes --------------------------------------------------------------------------------- */
 
 struct file {
     sqlite3_file base;
@@ -259,7 +259,7 @@ static int before_all(void **state)
     return sqlite3_vfs_register(&vfs, 1) == SQLITE_OK ? 0 : -1;
 }
 
-/* ---- The story ---------------------------------------------------------------------------------------- */
+/* ---- The story ------------------------------------------------------------------------------ */
 
 static const struct run RUN = {.key = "k", .folder = "/run", .name = "run"};
 static const struct source SOURCE = {.path = "/run/log", .importer = "log", .size = 1};
@@ -352,7 +352,7 @@ static void tell(struct story *story)
     store_close(store);
 }
 
-/* ---- What must hold afterwards --------------------------------------------------------------------------- */
+/* ---- What must hold afterwards -------------------------------------------------------------- */
 
 static int number(sqlite3 *db, const char *sql)
 {

@@ -321,7 +321,7 @@ static void a_small_arena_is_an_error_not_half_a_series(void **state)
     arena_close(small);
 }
 
-/* ---- The encoding ------------------------------------------------------------------------------- */
+/* ---- The encoding --------------------------------------------------------------------------- */
 
 static void columns_refuse_bytes_that_they_did_not_make(void **state)
 {

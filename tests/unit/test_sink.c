@@ -95,7 +95,7 @@ static void put_event(struct fixture *f, int64_t seq)
     assert_int_equal(sink_event(f->sink, &event, &f->err), OK);
 }
 
-/* ---- Round trips ------------------------------------------------------------------------------ */
+/* ---- Round trips ---------------------------------------------------------------------------- */
 
 static void settings_come_back_in_order_and_the_last_statement_counts(void **state)
 {
@@ -280,7 +280,7 @@ static void generations_come_back(void **state)
     assert_string_equal(got[1].finish_reason, "length");
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------- */
+/* ---- Batches -------------------------------------------------------------------------------- */
 
 static void a_reader_sees_whole_batches_of_a_long_import(void **state)
 {
@@ -366,7 +366,7 @@ static void what_the_user_writes_during_an_import_does_not_hang_on_it(void **sta
     assert_int_equal(n_events(f), 2);
 }
 
-/* ---- Current and gone -------------------------------------------------------------------------------- */
+/* ---- Current and gone ----------------------------------------------------------------------- */
 
 static void a_source_is_current_while_the_file_is_the_same(void **state)
 {

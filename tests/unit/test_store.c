@@ -221,7 +221,7 @@ static void a_cache_in_memory_leaves_no_file(void **state)
     assert_int_not_equal(access(f->cache, F_OK), 0);
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------- */
+/* ---- Runs ----------------------------------------------------------------------------------- */
 
 static void runs_are_kept_and_the_newest_import_comes_first(void **state)
 {
@@ -346,7 +346,7 @@ static void a_shared_source_is_stored_for_each_run_and_goes_with_it(void **state
     assert_int_equal(notes[0].byte, NONE);
 }
 
-/* ---- Two connections ------------------------------------------------------------------------------ */
+/* ---- Two connections ------------------------------------------------------------------------ */
 
 static struct store *open_reader(struct fixture *f)
 {
@@ -468,7 +468,7 @@ static void a_cache_held_exclusively_cannot_be_opened(void **state)
     assert_null(store_notices(f->store)[0]);
 }
 
-/* ---- Transactions ------------------------------------------------------------------------------------ */
+/* ---- Transactions --------------------------------------------------------------------------- */
 
 static void a_rollback_takes_everything_back(void **state)
 {

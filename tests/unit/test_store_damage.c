@@ -174,7 +174,7 @@ static void is_fresh_and_told(struct fixture *f, const char *what)
     assert_int_equal(read_all(f), OK);
 }
 
-/* ---- The cache ------------------------------------------------------------------------------- */
+/* ---- The cache ------------------------------------------------------------------------------ */
 
 static void bytes_that_are_no_database_are_moved_aside(void **state)
 {
@@ -310,7 +310,7 @@ static void garbage_anywhere_is_never_read_as_truth(void **state)
     free(bad);
 }
 
-/* ---- The kept file ------------------------------------------------------------------------------- */
+/* ---- The kept file -------------------------------------------------------------------------- */
 
 static void write_remarks(struct fixture *f)
 {
