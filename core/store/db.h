@@ -23,7 +23,7 @@ struct store {
     bool is_damaged;                /* met SQLITE_CORRUPT in the cache: moved aside on closing */
 
     int depth;                      /* of store_begin */
-    bool is_batch;                  /* the open transaction is a sink's, and may be committed early */
+    bool is_batch;                  /* the open transaction is a sink's: it may be committed early */
     struct error batch_failure;     /* of such an early commit; the sink takes it */
     int bind_status;                /* first failed bind of the current statement */
     int64_t own_commits;

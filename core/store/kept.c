@@ -104,9 +104,10 @@ static int renew_kept(struct store *store, struct error *err)
     if (rc == OK)
         rc = files_rename(saved, store->kept_path, err);
     if (rc == OK)
-        open_notice(store, "the file of remarks %s is damaged: %d remarks, marks and answers could be "
-                      "read and were saved; the damaged file is now %s",
-               store->kept_path, n_rows, aside);
+        open_notice(store,
+                    "the file of remarks %s is damaged: %d remarks, marks and answers could be"
+                    " read and were saved; the damaged file is now %s",
+                    store->kept_path, n_rows, aside);
     free(aside);
     free(saved);
     return rc;

@@ -129,7 +129,8 @@ static int drop_records(struct store_sink *sink, bool with_notes, struct error *
     static const char *const TABLES[] = {
         "DELETE FROM series WHERE source_id = ?1",     "DELETE FROM event WHERE source_id = ?1",
         "DELETE FROM config_key WHERE source_id = ?1", "DELETE FROM artefact WHERE source_id = ?1",
-        "DELETE FROM dataset WHERE source_id = ?1",    "DELETE FROM generation WHERE source_id = ?1",
+        "DELETE FROM dataset WHERE source_id = ?1",
+        "DELETE FROM generation WHERE source_id = ?1",
     };
     int rc = OK;
 
@@ -534,8 +535,9 @@ static bool is_current(void *self, const struct run *run, const struct source *s
 static int keep_only(void *self, const struct run *run, const struct source *keep, size_t n,
                      struct error *err)
 {
-    return sources_keep_only(((struct store_sink *)self)->store, run, &(struct source_list){keep, n},
-                             err);
+    const struct source_list list = {keep, n};
+
+    return sources_keep_only(((struct store_sink *)self)->store, run, &list, err);
 }
 
 static void close_sink(void *self)

@@ -1,4 +1,4 @@
-/* What a sink writes comes back from the store; batches, aborts, sources that are current or gone. */
+/* What a sink writes comes back from the store; batches, aborts, sources current or gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
