@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    static struct options options; /* what it points to lives until exit */
     int stop;
 
     /* Numbers stay in the C locale: only the character set is the user's. */
