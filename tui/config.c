@@ -27,13 +27,17 @@ static void complain(struct reader *reader, const char *fmt, ...) PRINTF_LIKE(2,
 
 static void complain(struct reader *reader, const char *fmt, ...)
 {
+    const char *home = getenv("HOME"), *path = reader->path;
+    size_t n = home ? strlen(home) : 0;
+    bool is_home = n > 1 && strncmp(path, home, n) == 0 && path[n] == '/';
     char what[200], whole[400];
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    snprintf(whole, sizeof whole, "%.180s:%d: %s", reader->path, reader->line, what);
+    snprintf(whole, sizeof whole, "%s%.180s:%d: %s", is_home ? "~" : "", is_home ? path + n : path,
+             reader->line, what);
     log_line("config: %s", whole);
     if (reader->config->n_problems++ == 0)
         snprintf(reader->config->problem, sizeof reader->config->problem, "%s", whole);

@@ -36,6 +36,15 @@ static bool has_results(const struct verdicts *verdicts)
     return false;
 }
 
+/* A run that was imported by another command has no verdicts yet; asked for once. */
+static int ask_for_checks(struct app *app, struct error *err)
+{
+    if (app->n_imports > 0 || app->checks_asked_for == app->desk.run_id)
+        return OK;
+    app->checks_asked_for = app->desk.run_id;
+    return worker_check(app->worker, &app->verdicts.run, err);
+}
+
 int app_load_desk(struct app *app, struct error *err)
 {
     struct desk *desk = &app->desk;
@@ -58,6 +67,8 @@ int app_load_desk(struct app *app, struct error *err)
     }
     if (rc == OK && !app->opened_at_start && desk->verdicts && has_results(&app->verdicts))
         app_place_cursor(app);
+    if (rc == OK && desk->verdicts && !has_results(&app->verdicts))
+        rc = ask_for_checks(app, err);
     if (rc == OK)
         app_suit_views(app);
     return rc;

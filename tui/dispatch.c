@@ -232,10 +232,17 @@ void app_after_action(struct app *app)
     if (changed & DESK_RUN) {
         app->opened_at_start = false;
         app->needs_reload = true;
+        if (view)               /* from the list to the run: its own panes, the list is behind */
+            app_mark_way(app);
+        app->main_is_chosen = false;
+        if (desk->baseline_id == desk->run_id)
+            desk->baseline_id = 0;
     }
     if (changed & DESK_CHECK)
         app_suit_views(app);
-    if (view && view_by_id(view))
+    if (view && view_by_id(view) && (changed & DESK_RUN))
+        app_show_view(app, view_by_id(view));
+    else if (view && view_by_id(view))
         app_open_view(app, view_by_id(view));
     if (request)
         prompt_open(&app->prompt, PROMPT_COMMAND, request);

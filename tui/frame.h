@@ -80,6 +80,7 @@ struct app {
     char folder_key[4096];      /* real path of the first path: which cached run to show */
     int n_imports;              /* asked for and not ended */
     int64_t progress_at;        /* of the last progress that was shown */
+    int64_t checks_asked_for;   /* run whose missing verdicts were asked for */
     bool has_acted;             /* the user pressed a key: the run is not changed under them */
     FILE *record;
     bool wants_quit, wants_runs, needs_reload, needs_layout;
@@ -102,6 +103,7 @@ void app_load_views(struct app *app, unsigned changed, bool all);
 struct view *app_focused(struct app *app);
 /* Shows a view: where it stands already, else in the main place. */
 void app_open_view(struct app *app, const struct view_ops *ops);
+void app_show_view(struct app *app, const struct view_ops *ops);    /* leaves no way back */
 /* The panes beside the checklist that show what the opened check rests on. */
 void app_suit_views(struct app *app);
 

@@ -189,11 +189,18 @@ static bool is_shown(const struct app *app, const struct view_ops *ops, enum slo
 void app_open_view(struct app *app, const struct view_ops *ops)
 {
     enum slot slot = SLOT_MAIN;
-    bool shown = is_shown(app, ops, &slot);
 
-    if (shown && slot == app->focus)
+    if (is_shown(app, ops, &slot) && slot == app->focus)
         return;
     app_mark_way(app);
+    app_show_view(app, ops);
+}
+
+void app_show_view(struct app *app, const struct view_ops *ops)
+{
+    enum slot slot = SLOT_MAIN;
+    bool shown = is_shown(app, ops, &slot);
+
     if (!shown && ops == &view_triage)
         slot = SLOT_TRIAGE;
     else if (!shown && ops == &view_evidence)

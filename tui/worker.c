@@ -178,7 +178,8 @@ int worker_import(struct worker *worker, const char *const *paths, size_t n_path
 
 /* ---- What the user writes ---- */
 
-enum write_kind { WRITE_TICK, WRITE_REMARK, WRITE_FINDING, WRITE_ANSWER, WRITE_EXPORTED };
+enum write_kind { WRITE_TICK, WRITE_REMARK, WRITE_FINDING, WRITE_ANSWER, WRITE_EXPORTED,
+                  WRITE_VERDICTS };
 
 struct write_request {
     struct worker *worker;
@@ -224,6 +225,9 @@ static int do_write(struct job *job, void *argument, struct error *err)
         if (rc == OK)
             rc = checks_run(store, w->run_id, NULL, err);
         break;
+    case WRITE_VERDICTS:
+        rc = checks_run(store, w->run_id, NULL, err);
+        break;
     case WRITE_EXPORTED:
         rc = store_user_findings_exported(store, w->key, err);
         break;
@@ -261,7 +265,7 @@ static int post(struct write_request *request, struct error *err)
         return error_set(err, E_LIMIT, "text longer than %u bytes", ARENA_FRAME_BYTES);
     }
     return job_post(request->worker->job, do_write, request, release_write, WORKER_WRITE,
-                    request->kind != WRITE_ANSWER, err);
+                    request->kind != WRITE_ANSWER && request->kind != WRITE_VERDICTS, err);
 }
 
 static int post_texts(struct worker *worker, enum write_kind kind, const struct run *run,
@@ -299,6 +303,13 @@ int worker_answer(struct worker *worker, const struct run *run, const char *name
     const char *const texts[3] = {name, value, NULL};
 
     return post_texts(worker, WRITE_ANSWER, run, texts, err);
+}
+
+int worker_check(struct worker *worker, const struct run *run, struct error *err)
+{
+    const char *const texts[3] = {NULL, NULL, NULL};
+
+    return post_texts(worker, WRITE_VERDICTS, run, texts, err);
 }
 
 int worker_exported(struct worker *worker, const struct run *run, struct error *err)

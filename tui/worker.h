@@ -21,6 +21,8 @@ struct job *worker_job(struct worker *worker);
 MUST_CHECK int worker_import(struct worker *worker, const char *const *paths, size_t n_paths,
                              const struct answer *answers, size_t n_answers, bool reimport,
                              struct error *err);
+/* Runs the checks of a run that has been imported without. */
+MUST_CHECK int worker_check(struct worker *worker, const struct run *run, struct error *err);
 /* A mark on a check; state NULL takes it away. */
 MUST_CHECK int worker_tick(struct worker *worker, const struct run *run, const char *check_id,
                            const char *state, const char *reason, struct error *err);

@@ -21,6 +21,7 @@ struct state {
     struct table table;
     const struct desk *desk;
     char here[4096];            /* the current folder */
+    int64_t run_id;             /* the open run that the selection was moved to */
 };
 
 /* The path as one would type it. */
@@ -69,8 +70,11 @@ static int load(struct view *view, struct error *err)
     state->table.context = state;
     state->table.match = view->desk->search;
     state->table.sorted_by = -1;
-    if (state->table.selected >= view->desk->n_runs)
-        state->table.selected = view->desk->n_runs ? view->desk->n_runs - 1 : 0;
+    for (size_t i = 0; state->run_id != view->desk->run_id && i < view->desk->n_runs; i++)
+        if (view->desk->runs[i].id == view->desk->run_id)
+            state->table.selected = i;
+    state->run_id = view->desk->run_id;
+    table_go(&state->table, state->table.selected, view->rows > 1 ? view->rows : 2);
     return OK;
 }
 

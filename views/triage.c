@@ -228,6 +228,7 @@ static void draw_rest(const struct view *view, struct canvas *canvas, int row, i
 {
     const struct stage_row *about = &view->desk->verdicts->stages[stage];
     size_t n_ok = 0, n_na = 0;
+    int column = 3;
 
     for (size_t i = about->first; i < about->first + about->n; i++) {
         enum verdict verdict = view->desk->verdicts->rows[i].result.verdict;
@@ -235,7 +236,14 @@ static void draw_rest(const struct view *view, struct canvas *canvas, int row, i
         n_ok += verdict == VERDICT_PASS;
         n_na += verdict == VERDICT_NOT_APPLICABLE;
     }
-    canvas_printf(canvas, row, 3, STYLE_DIM, "%zu ok  %zu n/a", n_ok, n_na);
+    if (n_na == about->n && about->stage == STAGE_PREFERENCE) {
+        canvas_puts(canvas, row, 3, STYLE_DIM, "not a preference run");
+        return;
+    }
+    if (n_ok)
+        column = canvas_printf(canvas, row, column, STYLE_DIM, "%zu ok  ", n_ok);
+    if (n_na)
+        canvas_printf(canvas, row, column, STYLE_DIM, "%zu n/a", n_na);
 }
 
 static void draw_line(const struct view *view, struct canvas *canvas, int row, size_t i)
@@ -465,6 +473,8 @@ static bool act(struct view *view, int action)
         close_stage(view);
         return true;
     default:
+        if (action < ACT_STAGE || action >= ACT_STAGE + N_STAGES)
+            return false;
         open_stage(view, action - ACT_STAGE);
         return true;
     }
