@@ -271,7 +271,7 @@ int cli_import(const struct options *options)
         return bad_use("import needs a path");
     if (!session_open(&session, options))
         return 2;
-    if (session_import(&session, options, &hooks) && print_notes(&session)) {
+    if (session_import_only(&session, options, &hooks) && print_notes(&session)) {
         for (size_t i = 0; i < session.plan.n_ignored; i++) {
             fputs("ignored ", stdout);
             print_safe(stdout, session.plan.ignored[i].shown);

@@ -37,6 +37,9 @@ bool session_open(struct session *session, const struct options *options);
 /* Plans and imports the paths, saves --set answers, runs the checks. hooks may be NULL. */
 bool session_import(struct session *session, const struct options *options,
                     const struct import_hooks *hooks);
+/* The same without the checks: they run when somebody looks. */
+bool session_import_only(struct session *session, const struct options *options,
+                         const struct import_hooks *hooks);
 void session_close(struct session *session);
 /* A run named by path, name or key; imports a path first. False after complaining. */
 bool session_find_run(struct session *session, const struct options *options, const char *what,

@@ -89,7 +89,7 @@ static int import_all(struct session *session, const struct options *options,
     return rc;
 }
 
-static int find_and_check(struct session *session, const struct options *options)
+static int find_runs(struct session *session, const struct options *options)
 {
     size_t n = session->plan.n_runs;
 
@@ -109,7 +109,12 @@ static int find_and_check(struct session *session, const struct options *options
             return rc;
         session->run_ids[session->n_runs++] = run.id;
     }
-    /* after all runs are in, since some checks look at the project's other runs */
+    return OK;
+}
+
+/* After all runs are in, since some checks look at the project's other runs. */
+static int check_runs(struct session *session, const struct options *options)
+{
     for (size_t i = 0; i < session->n_runs; i++) {
         int rc = checks_run(session->store, session->run_ids[i], options->only, &session->err);
 
@@ -119,20 +124,34 @@ static int find_and_check(struct session *session, const struct options *options
     return OK;
 }
 
-bool session_import(struct session *session, const struct options *options,
-                    const struct import_hooks *hooks)
+static bool import_paths(struct session *session, const struct options *options,
+                         const struct import_hooks *hooks, bool with_checks)
 {
     static const struct import_hooks none;
     int rc = import_all(session, options, hooks ? hooks : &none);
 
     if (rc == OK)
-        rc = find_and_check(session, options);
+        rc = find_runs(session, options);
+    if (rc == OK && with_checks)
+        rc = check_runs(session, options);
     if (rc == OK && arena_failed(session->arena))
         rc = error_set(&session->err, E_LIMIT, "more files than fit into %u MiB of plan",
                        ARENA_VIEW_BYTES >> 20);
     if (rc != OK)
         cli_complain(&session->err);
     return rc == OK;
+}
+
+bool session_import(struct session *session, const struct options *options,
+                    const struct import_hooks *hooks)
+{
+    return import_paths(session, options, hooks, true);
+}
+
+bool session_import_only(struct session *session, const struct options *options,
+                         const struct import_hooks *hooks)
+{
+    return import_paths(session, options, hooks, false);
 }
 
 bool session_find_run(struct session *session, const struct options *options, const char *what,

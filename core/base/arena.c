@@ -14,8 +14,8 @@
 struct block {
     struct block *next;
     size_t capacity, used;
+    size_t dirty; /* bytes from the start that were handed out before; the others are zero */
     /* followed by `capacity` bytes, aligned because the header is a multiple of ALIGN */
-    size_t padding;
 };
 
 struct arena {
@@ -62,6 +62,8 @@ void arena_reset(struct arena *arena)
     if (arena->blocks) {
         free_blocks(arena->blocks->next);
         arena->blocks->next = NULL;
+        if (arena->blocks->used > arena->blocks->dirty)
+            arena->blocks->dirty = arena->blocks->used;
         arena->blocks->used = 0;
     }
 #endif
@@ -89,13 +91,14 @@ static struct block *add_block(struct arena *arena, size_t need)
     if (arena->next_block < LARGEST_BLOCK)
         arena->next_block *= 2;
 #endif
-    struct block *block = malloc(sizeof *block + capacity);
+    /* The system's fresh pages are zero and are not touched for it: a long column is often written
+     * only in part. */
+    struct block *block = calloc(1, sizeof *block + capacity);
 
     if (!block)
         return NULL;
     block->next = arena->blocks;
     block->capacity = capacity;
-    block->used = 0;
     arena->blocks = block;
     return block;
 }
@@ -118,13 +121,15 @@ void *arena_alloc(struct arena *arena, size_t size)
         return NULL;
     }
 
-    void *out = (char *)(block + 1) + block->used;
+    char *out = (char *)(block + 1) + block->used;
+    size_t dirty = block->dirty > block->used ? block->dirty - block->used : 0;
 
     block->used += need;
     arena->used += need;
     if (arena->used > arena->limit)
         arena->used = arena->limit;
-    return memset(out, 0, size);
+    memset(out, 0, dirty < need ? dirty : need);
+    return out;
 }
 
 void *arena_array(struct arena *arena, size_t n, size_t size)

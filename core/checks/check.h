@@ -44,7 +44,7 @@ struct check_ctx {
     const struct run_facts *facts;
     const struct run_facts *const *others;  /* other runs of the same project */
     size_t n_others;
-    struct arena *arena;                    /* lives until the results are stored */
+    struct arena *arena;                    /* of this one check; its result is copied */
     struct check_draft *draft;              /* private: the result being built */
 };
 

@@ -17,7 +17,8 @@ struct session {
     struct run_facts *facts;
     struct run_facts *others[MAX_OTHERS];
     size_t n_others;
-    struct arena *arena;
+    struct arena *arena;   /* the results, until they are stored */
+    struct arena *scratch; /* one check */
     uint64_t hash;
 };
 
@@ -70,6 +71,39 @@ static const struct check_result *stored_of(const struct check_result *results, 
     return NULL;
 }
 
+static const char *const *keep_texts(struct arena *arena, const char *const *texts, size_t n)
+{
+    const char **kept = arena_array(arena, n, sizeof *kept);
+
+    for (size_t i = 0; kept && i < n; i++)
+        kept[i] = arena_strdup(arena, texts[i]);
+    return kept;
+}
+
+/* A copy that does not need the arena of its check. */
+static void keep_result(struct arena *arena, const struct check_result *result,
+                        struct check_result *out)
+{
+    struct evidence *evidence = arena_array(arena, result->n_evidence, sizeof *evidence);
+
+    *out = *result;
+    out->finding = arena_strdup(arena, result->finding);
+    out->branch = arena_strdup(arena, result->branch);
+    for (size_t i = 0; evidence && i < result->n_evidence; i++) {
+        const struct evidence *from = &result->evidence[i];
+
+        evidence[i] = *from;
+        evidence[i].kind = arena_strdup(arena, from->kind);
+        evidence[i].series = arena_strdup(arena, from->series);
+        evidence[i].commit = arena_strdup(arena, from->commit);
+        evidence[i].text = arena_strdup(arena, from->text);
+    }
+    out->evidence = evidence;
+    out->fixes = keep_texts(arena, result->fixes, result->n_fixes);
+    out->missing = keep_texts(arena, result->missing, result->n_missing);
+    out->information = keep_texts(arena, result->information, result->n_information);
+}
+
 static int run_checks(struct session *s, const char *only, struct error *err)
 {
     const struct check_result *stored = NULL;
@@ -92,8 +126,14 @@ static int run_checks(struct session *s, const char *only, struct error *err)
         struct check_ctx ctx = {.facts = s->facts,
                                 .others = (const struct run_facts *const *)s->others,
                                 .n_others = s->n_others,
-                                .arena = s->arena};
-        rc = check_run_one(check, &ctx, &results[n++], err);
+                                .arena = s->scratch};
+        struct check_result result;
+        arena_reset(s->scratch); /* a rule may copy whole curves */
+        rc = check_run_one(check, &ctx, &result, err);
+        if (rc == OK)
+            keep_result(s->arena, &result, &results[n++]);
+        if (rc == OK && arena_failed(s->arena))
+            rc = error_set(err, E_NOMEM, "the results of the checks: out of memory");
     }
     if (rc == OK)
         rc = run_facts_status(s->facts, err);
@@ -107,16 +147,19 @@ static void close_session(struct session *s)
     for (size_t i = 0; i < s->n_others; i++)
         run_facts_close(s->others[i]);
     run_facts_close(s->facts);
+    arena_close(s->scratch);
     arena_close(s->arena);
 }
 
 int checks_run(struct store *store, int64_t run_id, const char *only, struct error *err)
 {
-    struct session s = {.store = store, .arena = arena_open(ARENA_CHECK_BYTES)};
+    struct session s = {.store = store,
+                        .arena = arena_open(ARENA_CHECK_BYTES),
+                        .scratch = arena_open(ARENA_CHECK_BYTES)};
+    int rc = s.arena && s.scratch ? OK : error_set(err, E_NOMEM, "checks: out of memory");
 
-    if (!s.arena)
-        return error_set(err, E_NOMEM, "checks: out of memory");
-    int rc = run_facts_open(&s.facts, store, run_id, err);
+    if (rc == OK)
+        rc = run_facts_open(&s.facts, store, run_id, err);
     if (rc == OK)
         rc = open_others(&s, err);
     if (rc == OK) {

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ON_STACK = 128, SLOPE_POINTS = 300 };
+enum { ON_STACK = 128, SLOPE_POINTS = 300, SMALL = 24 };
 
 static const double MAD_TO_SIGMA = 1.4826;
+
+/* ---- Order ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -17,9 +19,69 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A sorted copy of |x - centre| (or of x): `small` when it fits, else malloc; NULL: no memory. */
-static double *sorted_copy(const double *x, size_t n, double centre, bool is_deviation,
-                           double small[ON_STACK])
+static void sort_few(double *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        double value = x[i];
+        size_t at = i;
+
+        for (; at > 0 && x[at - 1] > value; at--)
+            x[at] = x[at - 1];
+        x[at] = value;
+    }
+}
+
+static double middle_of_three(double a, double b, double c)
+{
+    double low = a < b ? a : b, high = a < b ? b : a;
+
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Two parts, the first of them at or below the pivot, the second at or above it; neither is all of
+ * x, since the pivot stands in x and is not its only end. Returns where the second begins. */
+static size_t part(double *x, size_t n)
+{
+    double pivot = middle_of_three(x[0], x[n / 2], x[n - 1]);
+    size_t low = 0, high = n - 1;
+
+    for (;;) {
+        while (x[low] < pivot)
+            low++;
+        while (x[high] > pivot)
+            high--;
+        if (low >= high)
+            return low > 0 ? low : 1;
+        double kept = x[low];
+        x[low++] = x[high];
+        x[high--] = kept;
+    }
+}
+
+/* Puts the value of rank k (from 0) to its place, what is less before it, what is greater behind.
+ * Input that defeats the choice of pivots is sorted instead. */
+static void select_rank(double *x, size_t n, size_t k)
+{
+    for (int budget = 64; n > SMALL; budget--) {
+        if (budget == 0) {
+            qsort(x, n, sizeof *x, by_value);
+            return;
+        }
+        size_t second = part(x, n);
+        if (k < second) {
+            n = second;
+        } else {
+            x += second;
+            n -= second;
+            k -= second;
+        }
+    }
+    sort_few(x, n);
+}
+
+/* A copy of |x - centre| (or of x): `small` when it fits, else malloc; NULL: no memory. */
+static double *copy_of(const double *x, size_t n, double centre, bool is_deviation,
+                       double small[ON_STACK])
 {
     double *copy = small;
 
@@ -29,7 +91,6 @@ static double *sorted_copy(const double *x, size_t n, double centre, bool is_dev
         return NULL;
     for (size_t i = 0; i < n; i++)
         copy[i] = is_deviation ? fabs(x[i] - centre) : x[i];
-    qsort(copy, n, sizeof *copy, by_value);
     return copy;
 }
 
@@ -39,9 +100,18 @@ static void give_back(double *copy, const double *small)
         free(copy);
 }
 
-static double middle(const double *sorted, size_t n)
+/* Changes the order of x. */
+static double middle(double *x, size_t n)
 {
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0;
+    size_t k = n / 2;
+
+    select_rank(x, n, k);
+    if (n % 2)
+        return x[k];
+    double below = x[0];
+    for (size_t i = 1; i < k; i++)
+        below = x[i] > below ? x[i] : below;
+    return (below + x[k]) / 2.0;
 }
 
 static double median_of(const double *x, size_t n, double centre, bool is_deviation)
@@ -50,13 +120,15 @@ static double median_of(const double *x, size_t n, double centre, bool is_deviat
 
     if (n == 0)
         return NAN;
-    double *copy = sorted_copy(x, n, centre, is_deviation, small);
+    double *copy = copy_of(x, n, centre, is_deviation, small);
     if (!copy)
         return NAN;
     double median = middle(copy, n);
     give_back(copy, small);
     return median;
 }
+
+/* ---- Numbers ---- */
 
 double stat_median(const double *x, size_t n)
 {
@@ -74,12 +146,13 @@ double stat_quantile(const double *x, size_t n, double q)
 
     if (n == 0)
         return NAN;
-    double *copy = sorted_copy(x, n, 0.0, false, small);
+    double *copy = copy_of(x, n, 0.0, false, small);
     if (!copy)
         return NAN;
     /* The product of a decimal q may stand a hair above a whole number: 0.07 · 100. */
     double rank = ceil(q * (double)n - 1e-9);
     size_t i = rank < 1.0 ? 0 : rank >= (double)n ? n - 1 : (size_t)rank - 1;
+    select_rank(copy, n, i);
     double value = copy[i];
     give_back(copy, small);
     return value;
@@ -114,9 +187,10 @@ double stat_trimmed_mean(const double *x, size_t n, double share)
 
     if (n == 0)
         return NAN;
-    double *copy = sorted_copy(x, n, 0.0, false, small);
+    double *copy = copy_of(x, n, 0.0, false, small);
     if (!copy)
         return NAN;
+    qsort(copy, n, sizeof *copy, by_value); /* the order decides how the sum is rounded */
     size_t drop = (size_t)(share * (double)n + 1e-9);
     double mean = 2 * drop < n ? stat_mean(copy + drop, n - 2 * drop) : NAN;
     give_back(copy, small);
@@ -170,13 +244,16 @@ bool stat_theil_sen(const double *x, const double *y, size_t n, struct slope *ou
         free(slopes);
         return false;
     }
-    qsort(slopes, k, sizeof *slopes, by_value);
     double points = (double)m;
     double spread = 1.96 * sqrt(points * (points - 1.0) * (2.0 * points + 5.0) / 18.0);
     double low = floor(((double)k - spread) / 2.0), high = ceil(((double)k + spread) / 2.0);
     size_t first = low < 1.0 ? 0 : (size_t)low - 1;
     size_t last = high > (double)k ? k - 1 : (size_t)high - 1;
-    *out = (struct slope){middle(slopes, k), slopes[first], slopes[last]};
+    out->slope = middle(slopes, k);
+    select_rank(slopes, k, first);
+    out->low = slopes[first];
+    select_rank(slopes, k, last);
+    out->high = slopes[last];
     free(slopes);
     return true;
 }

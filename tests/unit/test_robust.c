@@ -6,6 +6,9 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/stats/robust.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
@@ -146,9 +149,59 @@ static void slope_needs_three_points_and_two_places(void **state)
     assert_false(stat_theil_sen(same, y, 3, &slope));
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Shapes that a choice of pivots may stumble over. */
+static double value_of(int shape, size_t i, size_t n)
+{
+    switch (shape) {
+    case 0:
+        return (double)(i * 7919 % 10007);
+    case 1:
+        return (double)i;
+    case 2:
+        return (double)(n - i);
+    case 3:
+        return (double)(i < n / 2 ? i : n - i);
+    case 4:
+        return 1.0;
+    case 5:
+        return i % 2 ? INFINITY : -INFINITY;
+    default:
+        return (double)(i * 31 % 3);
+    }
+}
+
+static void ranks_are_those_of_a_sorted_copy(void **state)
+{
+    static const size_t sizes[] = {1, 2, 3, 24, 25, 26, 50, 128, 129, 130, 999, 1000, 20000};
+    static double x[20000], sorted[20000];
+
+    (void)state;
+    for (size_t s = 0; s < N(sizes); s++)
+        for (int shape = 0; shape < 7; shape++) {
+            size_t n = sizes[s];
+            for (size_t i = 0; i < n; i++)
+                x[i] = value_of(shape, i, n);
+            memcpy(sorted, x, n * sizeof *x);
+            qsort(sorted, n, sizeof *sorted, by_value);
+            for (size_t rank = 1; rank <= n; rank += 1 + n / 7)
+                assert_true(stat_quantile(x, n, (double)rank / (double)n) == sorted[rank - 1]);
+            double median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0;
+            double got = stat_median(x, n);
+            assert_true(got == median || (isnan(got) && isnan(median)));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_are_those_of_a_sorted_copy),
         cmocka_unit_test(median_of_an_even_count_is_the_mean_of_the_middle_two),
         cmocka_unit_test(nothing_has_no_number),
         cmocka_unit_test(inputs_stay_as_they_were),
