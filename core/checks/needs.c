@@ -63,7 +63,9 @@ static unsigned needs_of_settings(const struct run_facts *facts)
 
     for (size_t i = 0; i < facts->n_settings; i++) {
         const struct setting *setting = &facts->settings[i];
-        met |= BY_SIDE[setting->side];
+        /* What the rows say of themselves is no training argument. */
+        if (!setting->raw_name || strncmp(setting->raw_name, "rows.", 5) != 0)
+            met |= BY_SIDE[setting->side];
         if (setting->side == SIDE_TOKENIZER && setting->name &&
             strcmp(setting->name, "chat_template") == 0)
             met |= NEEDS_TEMPLATE;

@@ -7,6 +7,7 @@
 #include "core/read/csv.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
+#include "importers/dataset/id_range.h"
 #include "importers/dataset/row_facts.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
@@ -132,6 +133,7 @@ struct reading {
     int64_t n_rows, n_unreadable;
     bool is_header;             /* the next CSV row is the header */
     bool is_full;               /* max_rows reached */
+    struct id_range range;
 };
 
 static struct column *column_of(struct reading *reading, struct str name)
@@ -226,6 +228,8 @@ static int put_cell_facts(struct reading *reading, const struct csv_row *row, st
     n = n < MAX_ROW_FIELDS ? n : MAX_ROW_FIELDS;
     for (size_t i = 0; i < n; i++)
         names[i] = str_of(reading->columns[i].name);
+    for (size_t i = 0; i < n; i++)
+        id_range_cell(&reading->range, reading->columns[i].name, row->cells[i], row->line);
     row_facts_of_texts(names, row->cells, n, &facts);
     return put_facts(reading, &facts, NONE, err);
 }
@@ -258,6 +262,7 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
             see_member(reading, member);
     for (size_t i = 0; i < row->n; i++)
         see_field(reading, &row->fields[i]);
+    id_range_row(&reading->range, row);
     int rc = put_row_facts(reading, row, err);
     return rc == OK ? after_row(reading, row->byte, err) : rc;
 }
@@ -339,6 +344,8 @@ static int finish(struct reading *reading, struct error *err)
     }
     rc = sink_dataset_done(reading->import->sink, reading->id, form_of(reading),
                            columns.p ? columns.p : "", reading->n_rows, reading->n_unreadable, err);
+    if (rc == OK)
+        rc = id_range_put(&reading->range, reading->import, err);
     if (rc == OK && reading->n_unreadable > MAX_BAD_NOTES)
         rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
                        "%lld rows could not be read, the first %d are named",

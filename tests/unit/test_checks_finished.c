@@ -339,6 +339,80 @@ static void a_target_out_of_bounds_names_the_label(void **state)
     fake_run_free(run);
 }
 
+static void labels_of_the_rows_are_held_against_the_classes(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_CLASSIFICATION);
+    struct check_result r;
+
+    (void)state;
+    fake_setting_on(run, SIDE_MODEL, "num_labels", "3");
+    fake_setting(run, "rows.max_label", "3");
+    fake_setting(run, "rows.min_label", "0");
+    fake_check(run, &check_nan_label_out_of_range, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    assert_string_equal(r.branch, "labels");
+    fake_run_free(run);
+
+    run = fake_run_new(KIND_CLASSIFICATION);
+    fake_setting_on(run, SIDE_MODEL, "num_labels", "4");
+    fake_setting(run, "rows.max_label", "3");
+    fake_setting(run, "rows.min_label", "0");
+    fake_check(run, &check_nan_label_out_of_range, &r);
+    assert_int_equal(r.verdict, VERDICT_PASS);
+    fake_run_free(run);
+
+    run = fake_run_new(KIND_CLASSIFICATION);
+    fake_setting_on(run, SIDE_MODEL, "num_labels", "4");
+    fake_setting(run, "rows.max_label", "3");
+    fake_setting(run, "rows.min_label", "-1");
+    fake_check(run, &check_nan_label_out_of_range, &r);
+    assert_int_equal(r.verdict, VERDICT_FAIL);
+    fake_run_free(run);
+}
+
+static void labels_that_were_trained_on_are_inside_some_other_range(void **state)
+{
+    struct fake_run *run = sft();
+    struct check_result r;
+
+    (void)state;
+    fake_decided(run)->run.kind = KIND_CLASSIFICATION;
+    fake_setting_on(run, SIDE_MODEL, "num_labels", "2");
+    fake_setting(run, "rows.max_label", "4");
+    fake_setting(run, "rows.min_label", "0");
+    fake_check(run, &check_nan_label_out_of_range, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
+static void a_sampled_id_past_the_embedding_is_about_ids(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result ids, labels;
+
+    (void)state;
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "32000");
+    fake_setting(run, "rows.max_label", "32001");
+    fake_setting(run, "rows.min_label", "3");
+    fake_setting(run, "rows.max_input_id", "32001");
+    fake_check(run, &check_vocab_mismatch, &ids);
+    fake_check(run, &check_nan_label_out_of_range, &labels);
+    assert_int_equal(ids.verdict, VERDICT_FAIL);
+    assert_int_equal(labels.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+
+    run = fake_run_new(KIND_SFT);
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "32000");
+    fake_setting(run, "rows.max_label", "32001");
+    fake_setting(run, "rows.min_label", "3");
+    fake_setting(run, "rows.max_input_id", "31000");
+    fake_check(run, &check_vocab_mismatch, &ids);
+    fake_check(run, &check_nan_label_out_of_range, &labels);
+    assert_int_equal(ids.verdict, VERDICT_UNKNOWN);
+    assert_int_equal(labels.verdict, VERDICT_FAIL);
+    fake_run_free(run);
+}
+
 static void rows_that_trained_say_nothing_of_the_other_labels(void **state)
 {
     struct fake_run *run = sft();
@@ -538,6 +612,9 @@ int main(void)
         cmocka_unit_test(resized_rows_in_the_adapter_count),
         cmocka_unit_test(ids_without_rows_are_unknown),
         cmocka_unit_test(a_target_out_of_bounds_names_the_label),
+        cmocka_unit_test(labels_of_the_rows_are_held_against_the_classes),
+        cmocka_unit_test(labels_that_were_trained_on_are_inside_some_other_range),
+        cmocka_unit_test(a_sampled_id_past_the_embedding_is_about_ids),
         cmocka_unit_test(rows_that_trained_say_nothing_of_the_other_labels),
         cmocka_unit_test(a_loss_that_jumps_and_stays_fails_at_the_jump),
         cmocka_unit_test(noise_of_single_batches_is_no_divergence),

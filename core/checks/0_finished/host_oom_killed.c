@@ -136,7 +136,9 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (!kill) {
         if (facts->run.outcome == OUTCOME_FINISHED)
             return check_pass(ctx, CONFIDENCE_CERTAIN, "the run came to its end");
-        if (!(needs_met(facts) & NEEDS_LOG))
+        if (!(needs_met(facts) & NEEDS_LOG) ||
+            (facts->run.outcome == OUTCOME_UNKNOWN && !facts->has_training_log &&
+             facts->n_events == 0))
             return check_unknown(ctx, "the console log, or dmesg and the scheduler's output");
         /* A kill leaves no line in the log of the process itself. */
         if (facts->run.outcome == OUTCOME_STOPPED)

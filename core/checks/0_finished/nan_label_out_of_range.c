@@ -78,6 +78,108 @@ static int fails(struct check_ctx *ctx, const struct event *error)
                       facts_file_name(facts, error->source_id), (long long)error->line);
 }
 
+/* ---- Labels of the rows against the model ---- */
+
+/* The largest (or smallest) of a number that data sets say of their rows, or NULL. */
+static const struct setting *extreme(const struct run_facts *facts, const char *name, bool largest)
+{
+    const struct setting *found = NULL;
+    double best = 0.0, value;
+
+    for (size_t i = 0; i < facts->n_settings; i++) {
+        const struct setting *s = &facts->settings[i];
+        if (!s->raw_name || strcmp(s->raw_name, name) != 0 || !setting_number(s, &value))
+            continue;
+        if (!found || (largest ? value > best : value < best)) {
+            found = s;
+            best = value;
+        }
+    }
+    return found;
+}
+
+/* Labels are classes, or token ids, each with its own bound. */
+static const struct setting *range_of(const struct run_facts *facts)
+{
+    switch (facts->run.kind) {
+    case KIND_CLASSIFICATION:
+        return facts_setting_on(facts, SIDE_MODEL, "num_labels");
+    case KIND_SFT:
+    case KIND_SEQ2SEQ:
+    case KIND_PRETRAINING:
+        return facts_setting_on(facts, SIDE_MODEL, "vocab_size");
+    case KIND_UNKNOWN:
+    case KIND_GRPO:
+    case KIND_PPO:
+    case KIND_DPO:
+    case KIND_REWARD_MODEL:
+        break;
+    }
+    return NULL;
+}
+
+/* A causal label that is an input id too belongs to vocab-mismatch. */
+static bool is_an_input_id(const struct run_facts *facts, double bound)
+{
+    double id;
+
+    return setting_number(extreme(facts, "rows.max_input_id", true), &id) && id >= bound;
+}
+
+/* Training went on over such labels: the model was given another range than this config's. */
+static bool was_trained_on(const struct run_facts *facts)
+{
+    const struct curve *loss = facts_curve(facts, "loss");
+
+    return loss && loss->n > 0 && facts->run.outcome != OUTCOME_CRASHED && !find_bare_assert(facts);
+}
+
+static int say_outside(struct check_ctx *ctx, const struct setting *label,
+                       const struct setting *range, double value)
+{
+    evidence_setting(ctx, label);
+    evidence_setting(ctx, range);
+    check_begins(ctx, NONE);
+    add_fixes(ctx);
+    if (value < 0.0)
+        return check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
+                          "label %.0f (%s:%lld) is below 0 and is not -100", value,
+                          facts_file_name(ctx->facts, label->source_id), (long long)label->line);
+    return check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
+                      "label %.0f (%s:%lld) is outside the model's range: %s is %s", value,
+                      facts_file_name(ctx->facts, label->source_id), (long long)label->line,
+                      range->name, range->value);
+}
+
+/* True when the rows decided. A sample of rows decides a fault only. */
+static bool by_rows(struct check_ctx *ctx)
+{
+    const struct run_facts *facts = ctx->facts;
+    const struct setting *range = range_of(facts);
+    const struct setting *most = extreme(facts, "rows.max_label", true);
+    const struct setting *least = extreme(facts, "rows.min_label", false);
+    bool are_classes = facts->run.kind == KIND_CLASSIFICATION;
+    double bound, high, low;
+
+    /* One class is a regression head. */
+    if (!setting_number(range, &bound) || bound < 2.0 || !setting_number(most, &high) ||
+        !setting_number(least, &low))
+        return false;
+    if ((low < 0.0 || high >= bound) && was_trained_on(facts)) {
+        check_info(ctx, "labels %.0f to %.0f, but %s is %s in the config that was imported", low, high,
+                   range->name, range->value);
+        return false;
+    }
+    if (low < 0.0)
+        return say_outside(ctx, least, range, low) == OK;
+    if (high >= bound && (are_classes || !is_an_input_id(facts, bound)))
+        return say_outside(ctx, most, range, high) == OK;
+    if (high >= bound || !are_classes)
+        return false;
+    return check_pass(ctx, CONFIDENCE_CERTAIN, "labels %.0f to %.0f, %s is %.0f", low, high,
+                      range->name, bound) == OK;
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct run_facts *facts = ctx->facts;
@@ -88,6 +190,11 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     if (error)
         return fails(ctx, error);
+    if (by_rows(ctx)) {
+        if (bare && check_verdict(ctx) == VERDICT_FAIL)
+            evidence_event(ctx, bare);
+        return OK;
+    }
     if (bare && !has_embedding_assert(facts))
         return check_unknown(ctx,
                              "the assertion line before the device-side assert (%s:%lld), or "
