@@ -64,9 +64,12 @@ void app_set_line(struct app *app, const char *style)
 
 static void run_set(struct app *app, const char *rest)
 {
-    const char *equals = strrchr(rest, '=');
+    const char *equals = strrchr(rest, '='), *value = equals ? equals + 1 : "";
     char name[256];
     struct error err;
+
+    while (*value == ' ')
+        value++;
 
     if (!equals || equals == rest) {
         app_say(app, ":set %s: expected NAME=VALUE", rest);
@@ -74,19 +77,19 @@ static void run_set(struct app *app, const char *rest)
     }
     snprintf(name, sizeof name, "%.*s", (int)(equals - rest), rest);
     if (strcmp(name, "theme") == 0) {
-        if (theme_load(&app->theme, equals + 1, &err) != OK)
+        if (theme_load(&app->theme, value, &err) != OK)
             app_complain(app, &err);
         else if (app->screen->set_theme)
             app->screen->set_theme(app->screen, &app->theme);
         return;
     }
     if (strcmp(name, "line") == 0) {
-        app_set_line(app, equals + 1);
+        app_set_line(app, value);
         return;
     }
     if (!app->desk.verdicts)
         return;
-    if (worker_answer(app->worker, &app->verdicts.run, name, equals[1] ? equals + 1 : NULL,
+    if (worker_answer(app->worker, &app->verdicts.run, name, value[0] ? value : NULL,
                       &err) != OK)
         app_complain(app, &err);
     else
@@ -276,7 +279,7 @@ void app_command(struct app *app, const char *command)
             app_after_action(app);
             return;
         }
-    if (view_by_id(name))
+    if (view_by_id(name) && view_by_id(name) != &view_help)
         app_open_view(app, view_by_id(name));
     else if (view_by_start(name))
         app_open_view(app, view_by_start(name));

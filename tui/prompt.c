@@ -151,7 +151,7 @@ static void complete_text(struct prompt *prompt, prompt_complete_fn *complete, v
     if (n == 1) {
         prompt->candidates[0] = '\0';
         prompt->at = prompt->text.n;
-        if (prompt->text.n && prompt->text.p[prompt->text.n - 1] != '/')
+        if (prompt->text.n && !strchr("/=", prompt->text.p[prompt->text.n - 1]))
             (void)insert(prompt, " ", 1);
     }
     buf_free(&found);

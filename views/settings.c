@@ -132,18 +132,23 @@ static void fill_row(const struct run_facts *facts, const struct setting *settin
                              text_of(row, COLUMN_RAW));
 }
 
-static bool is_about(const struct settings_row *row, const struct evidence *evidence)
+static bool names(const char *text, const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    return n && text && strncmp(text, name, n) == 0 && (text[n] == ' ' || text[n] == '=');
+}
+
+/* How well a row fits: its name begins the text of the evidence, or at least the line is the same
+ * (a whole file may stand in one line). */
+static int fit(const struct settings_row *row, const struct evidence *evidence)
 {
     const struct setting *setting = row->setting;
-    size_t n = setting->raw_name ? strlen(setting->raw_name) : 0;
 
     if (setting->source_id != evidence->source_id)
-        return false;
-    if (evidence->text && ((n && strncmp(evidence->text, setting->raw_name, n) == 0 &&
-                            (evidence->text[n] == ' ' || evidence->text[n] == '=')) ||
-                           (setting->name &&
-                            str_starts(str_of(evidence->text), setting->name))))
-        return true;
+        return 0;
+    if (names(evidence->text, setting->raw_name) || names(evidence->text, setting->name))
+        return 2;
     return evidence->line != NONE && evidence->line == setting->line;
 }
 
@@ -153,6 +158,7 @@ static void follow_evidence(struct view *view)
     const struct desk *desk = view->desk;
     struct state *state = view->state;
     const struct check_result *result;
+    int best = 0;
 
     if (state->check == desk->check + 1 && state->evidence == desk->evidence)
         return;
@@ -161,11 +167,14 @@ static void follow_evidence(struct view *view)
     if (!desk->verdicts || desk->check < 0)
         return;
     result = &desk->verdicts->rows[desk->check].result;
-    for (size_t i = 0; desk->evidence < result->n_evidence && i < state->table.n_rows; i++)
-        if (is_about(&state->rows[i], &result->evidence[desk->evidence])) {
+    for (size_t i = 0; desk->evidence < result->n_evidence && i < state->table.n_rows; i++) {
+        int found = fit(&state->rows[i], &result->evidence[desk->evidence]);
+
+        if (found > best) {
+            best = found;
             table_go(&state->table, i, view->rows > 1 ? view->rows : 2);
-            return;
         }
+    }
 }
 
 static int load(struct view *view, struct error *err)
