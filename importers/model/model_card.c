@@ -1,5 +1,6 @@
-/* The model card (README.md): its front matter as "card.<key>", and as "card.note" the words of its
- * free text that say what the run was for. A note is never the sole evidence of anything. */
+/* The model card (README.md): its front matter as "card.<key>", as "card.note" the words of its free
+ * text that say what the run was for, and the packages that a trainer lists as "package.<name>". A
+ * note is never the sole evidence of anything. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,48 @@ static int import_phrases(struct import *import, struct str text, struct error *
     return rc;
 }
 
+/* "- Transformers 4.40.2" or "- TRL: 0.15.0" below the heading "Framework versions", which trainers
+ * write: the packages of the training. */
+static int import_versions(struct import *import, struct str text, struct error *err)
+{
+    static const struct {
+        const char *shown, *package;
+    } PACKAGES[] = {{"Transformers", "transformers"}, {"TRL", "trl"},
+                    {"PEFT", "peft"},                 {"Pytorch", "torch"},
+                    {"Tokenizers", "tokenizers"},     {"Datasets", "datasets"}};
+    struct str line;
+    bool is_inside = false;
+    int64_t number = 0;
+    int rc = OK;
+
+    while (rc == OK && str_split(&text, '\n', &line)) {
+        number++;
+        line = str_trim(line);
+        if (str_starts(line, "#")) {
+            is_inside = str_has_ignoring_case(line, "framework versions");
+            continue;
+        }
+        if (!is_inside || !str_starts(line, "- "))
+            continue;
+        line = str_skip(line, 2);
+        for (size_t i = 0; i < sizeof PACKAGES / sizeof *PACKAGES; i++) {
+            size_t n = strlen(PACKAGES[i].shown);
+            struct str version = str_skip(line, n);
+            if (!str_is_ignoring_case(str_first(line, n), PACKAGES[i].shown) || version.n < 2 ||
+                (version.p[0] != ' ' && version.p[0] != ':'))
+                continue;
+            version = str_trim(str_skip(version, 1));
+            if (version.n == 0 || version.n > 40 || version.p[0] < '0' || version.p[0] > '9')
+                continue;
+            char name[64], value[48];
+            snprintf(name, sizeof name, "package.%s", PACKAGES[i].package);
+            snprintf(value, sizeof value, "%.*s", (int)version.n, version.p);
+            rc = import_setting(import, SIDE_MODEL, name, value, VALUE_TEXT, number, err);
+        }
+    }
+    return rc;
+}
+
 static int run(struct import *import, struct error *err)
 {
     char *text = NULL;
@@ -111,6 +154,8 @@ static int run(struct import *import, struct error *err)
     rc = import_front_matter(import, str_from(text, n), err);
     if (rc == OK)
         rc = import_phrases(import, str_from(text, n), err);
+    if (rc == OK)
+        rc = import_versions(import, str_from(text, n), err);
     free(text);
     return rc;
 }
