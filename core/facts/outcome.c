@@ -220,6 +220,14 @@ static int64_t last_training_line(const struct run_facts *facts, int64_t source_
     return last;
 }
 
+/* A full bar is drawn once more when it closes, behind the end marker. */
+static bool is_unfinished_bar(const struct event *event)
+{
+    double done = capture_number(event, 1), total = capture_number(event, 2);
+
+    return strcmp(event->kind, "last-progress") == 0 && !(done >= total);
+}
+
 /* The exception belongs to what followed training, unless another training began in between. */
 static bool ended_before(const struct run_facts *facts, const struct event *event)
 {
@@ -228,8 +236,7 @@ static bool ended_before(const struct run_facts *facts, const struct event *even
     for (size_t i = 0; i < facts->n_events; i++) {
         const struct event *e = &facts->events[i];
         bool begins = strcmp(e->kind, "start-marker") == 0 ||
-                      strcmp(e->kind, "training-restart") == 0 ||
-                      strcmp(e->kind, "last-progress") == 0;
+                      strcmp(e->kind, "training-restart") == 0 || is_unfinished_bar(e);
 
         if (e->source_id != event->source_id || e->line >= event->line)
             continue;

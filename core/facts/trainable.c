@@ -93,7 +93,8 @@ void lora_b_count(const struct run_facts *facts, const struct artefact *adapter,
         if (isnan(tensor->norm))
             continue;
         out->n_measured++;
-        if (tensor->norm == 0.0) {
+        /* NaNs are left out of the norm: such a tensor was trained, to its ruin. */
+        if (tensor->norm == 0.0 && tensor->n_nonfinite <= 0) {
             out->n_zero++;
             if (!out->first_zero)
                 out->first_zero = tensor->name;

@@ -111,13 +111,14 @@ static void loss_rows(size_t n)
         (struct series){.source_id = LOG, .name = "loss", .raw_name = "loss"};
 }
 
-static void progress(const char *done, const char *total)
+static struct event *progress(const char *done, const char *total)
 {
     struct event *e = event("last-progress", 90);
 
     e->n_captures = 2;
     e->captures[0] = done;
     e->captures[1] = total;
+    return e;
 }
 
 static enum outcome decide(void)
@@ -159,6 +160,37 @@ static void an_exception_after_the_end_belongs_to_what_followed(void **state)
     loss_rows(5);
     event("end-marker", 60);
     event("exception", 70);
+    assert_int_equal(decide(), OUTCOME_FINISHED);
+}
+
+static void a_bar_drawn_again_as_it_closes_begins_nothing(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("end-marker", 60);
+    progress("5", "5")->line = 61;
+    event("exception", 70);
+    assert_int_equal(decide(), OUTCOME_FINISHED);
+}
+
+static void a_bar_drawn_while_unwinding_is_no_step(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("exception", 70)->step = 5;
+    progress("5", "400")->line = 71;
+    assert_int_equal(decide(), OUTCOME_CRASHED);
+}
+
+static void a_bar_that_goes_on_says_that_the_exception_was_caught(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("exception", 70)->step = 5;
+    progress("400", "400")->line = 90;
     assert_int_equal(decide(), OUTCOME_FINISHED);
 }
 
@@ -287,6 +319,9 @@ int main(void)
         CASE(an_exception_after_the_last_row_is_a_crash),
         CASE(an_exception_that_training_survived_is_none),
         CASE(an_exception_after_the_end_belongs_to_what_followed),
+        CASE(a_bar_drawn_again_as_it_closes_begins_nothing),
+        CASE(a_bar_drawn_while_unwinding_is_no_step),
+        CASE(a_bar_that_goes_on_says_that_the_exception_was_caught),
         CASE(a_death_without_an_exception_is_a_crash),
         CASE(an_oom_answered_with_a_smaller_batch_is_none),
         CASE(an_inference_log_does_not_crash_the_training),

@@ -5,6 +5,8 @@
 #include "core/checks/registry.h"
 #include "core/facts/onset.h"
 
+#define FAR_ABOVE 50.0  /* times the bound: no model of any size bears it without a rise to be seen */
+
 static bool applies(const struct run_facts *facts, const char **reason)
 {
     if (facts->run.marks & MARK_EVAL_ONLY) {
@@ -143,6 +145,13 @@ static int run(struct check_ctx *ctx, struct error *err)
                           "grad_norm rose to %.0f times its median before %s, at an "
                           "ordinary rate of %.3g",
                           onset.grad_ratio, onset_place(&onset, ctx->arena), rate.peak);
+    }
+    if (rate.peak >= FAR_ABOVE * limit && !onset.has_ramp_data) {
+        show(ctx, &rate, &onset, limit);
+        return check_warn(ctx, CONFIDENCE_LIKELY, "far-above",
+                          "learning rate %.3g is %.3g times its bound %.3g, and the run is "
+                          "non-finite from %s on, before enough rows were logged to see a rise",
+                          rate.peak, rate.peak / limit, limit, onset_place(&onset, ctx->arena));
     }
     if (rate.peak >= limit && !onset.has_ramp_data)
         return check_unknown(ctx,

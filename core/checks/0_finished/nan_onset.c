@@ -7,6 +7,7 @@
 
 #include "core/checks/registry.h"
 #include "core/facts/onset.h"
+#include "core/facts/trainable.h"
 
 #define ROWS_SHOWN 20
 
@@ -153,6 +154,30 @@ static void state(struct check_ctx *ctx, const struct run_onset *onset, const ch
                onset_place(onset, ctx->arena), onset->n_bad, curve->n);
 }
 
+/* Weights that hold NaNs settle it, whatever was logged. Returns whether there are any. */
+static bool read_weights(struct check_ctx *ctx)
+{
+    const struct artefact *adapter = trained_adapter(ctx->facts);
+    size_t n = 0, n_bad = 0;
+    const struct tensor *tensors = adapter ? facts_tensors(ctx->facts, adapter, &n) : NULL, *first = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].n_nonfinite > 0) {
+            n_bad++;
+            first = first ? first : &tensors[i];
+        }
+    if (n_bad == 0)
+        return false;
+    evidence_add(ctx, "artefact", "%zu of %zu tensors of the saved adapter hold non-finite values, "
+                                  "first %s", n_bad, n, first->name)
+        ->source_id = adapter->source_id;
+    if (check_verdict(ctx) != VERDICT_FAIL)
+        add_fixes(ctx);
+    check_fail(ctx, CONFIDENCE_CERTAIN, "weights",
+               "%zu of %zu tensors of the saved adapter hold non-finite values", n_bad, n);
+    return true;
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct run_facts *facts = ctx->facts;
@@ -163,7 +188,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     facts_eval_losses(facts, &n_eval);
     if (!loss && n_eval == 0)
-        return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
+        return read_weights(ctx) ? OK : check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
     onset_training(facts, ctx->arena, &training);
     onset_eval(facts, ctx->arena, &eval);
     /* A scaler skips steps, some in a row while it looks for its scale, and goes on. */
@@ -178,6 +203,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (eval.found)
         state(ctx, &eval, "eval");
+    (void)read_weights(ctx);
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
     return check_pass(ctx, CONFIDENCE_STRONG,

@@ -28,6 +28,7 @@ static void add_fixes(struct check_ctx *ctx)
 struct rates {
     const struct curve *curve;
     size_t n_zero, n_negligible, n_inner_zero, n_inner;
+    size_t last;                    /* one behind the last row with a rate */
     double peak;
 };
 
@@ -49,6 +50,7 @@ static void read_rates(const struct curve *curve, double set, struct rates *out)
         first++;
     while (last > first && curve->value[last - 1] == 0.0)
         last--;
+    out->last = last;
     for (size_t i = first; i < last; i++) {
         out->n_inner++;
         out->n_inner_zero += curve->value[i] == 0.0;
@@ -107,6 +109,16 @@ static void read_rows(struct check_ctx *ctx, const struct rates *rates, double s
         (void)check_warn(ctx, CONFIDENCE_LIKELY, "rows",
                          "the learning rate is 0 on %zu of %zu rows between warm-up and the end",
                          rates->n_inner_zero, rates->n_inner);
+    } else if (rates->last > 0 && curve->n - rates->last >= LEAST_ROWS &&
+               (double)(curve->n - rates->last) > SOME_ROWS * n) {
+        /* A schedule ends with one row of 0; one that was made for fewer steps goes on with it. */
+        evidence_range(ctx, curve, rates->last, curve->n - 1, "learning_rate 0 on the last %zu rows",
+                       curve->n - rates->last);
+        check_begins(ctx, curve->step[rates->last]);
+        (void)check_warn(ctx, CONFIDENCE_STRONG, "tail",
+                         "the learning rate is 0 from step %lld on: the last %zu of %zu rows moved "
+                         "nothing, the schedule is shorter than the run",
+                         (long long)curve->step[rates->last], curve->n - rates->last, curve->n);
     }
 }
 
