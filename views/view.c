@@ -34,5 +34,9 @@ void desk_choose_run(struct desk *desk, int64_t run_id)
     desk->check = -1;
     desk->evidence = 0;
     desk->step = NONE;
+    if (desk->baseline_id == run_id) {          /* no run beside itself */
+        desk->baseline_id = 0;
+        desk->changed |= DESK_BASELINE;
+    }
     desk->changed |= DESK_RUN | DESK_CHECK | DESK_EVIDENCE | DESK_STEP;
 }
