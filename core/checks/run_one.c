@@ -12,6 +12,22 @@ static void state_missing(struct check_ctx *ctx, unsigned missing)
             check_unknown(ctx, "%s", need_hint((enum need)(1u << i)));
 }
 
+/* A run of unknown kind may be one that the check is about (CHECKS.md 2.1). */
+static bool depends_on_kind(const struct check *check, const struct run_facts *facts)
+{
+    static const enum run_kind KINDS[] = {KIND_GRPO, KIND_PPO, KIND_DPO, KIND_CLASSIFICATION,
+                                          KIND_SFT};
+    struct run_facts other = *facts;
+    const char *reason = NULL;
+
+    for (size_t i = 0; facts->run.kind == KIND_UNKNOWN && i < sizeof KINDS / sizeof *KINDS; i++) {
+        other.run.kind = KINDS[i];
+        if (check->applies(&other, &reason))
+            return true;
+    }
+    return false;
+}
+
 int check_run_one(const struct check *check, struct check_ctx *ctx, struct check_result *out,
                   struct error *err)
 {
@@ -21,7 +37,11 @@ int check_run_one(const struct check *check, struct check_ctx *ctx, struct check
 
     ctx->draft = &draft;
     unsigned missing = check->needs & ~needs_met(ctx->facts);
-    if (check->applies && !check->applies(ctx->facts, &reason))
+    bool applies = !check->applies || check->applies(ctx->facts, &reason);
+    if (!applies && depends_on_kind(check, ctx->facts))
+        check_unknown(ctx, "the kind of run: training arguments or metric rows, or --set kind=sft "
+                           "(dpo, grpo, ppo, classification)");
+    else if (!applies)
         check_skip(ctx, "%s", reason ? reason : "this kind of run has no such question");
     else if (missing)
         state_missing(ctx, missing);

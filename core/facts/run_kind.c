@@ -159,6 +159,15 @@ static bool is_reward_model_by_name(const struct run_facts *facts)
            contains(class, "RewardConfig") || contains(class, "RewardTrainer");
 }
 
+/* Without training rows, pairs that are held out tell the kind as well. */
+static bool has_training_rows(const struct run_facts *facts)
+{
+    for (size_t i = 0; i < facts->n_datasets; i++)
+        if (trains_on(&facts->datasets[i]))
+            return true;
+    return false;
+}
+
 /* chosen and rejected side by side; the form alone is not enough, since KTO rows have neither. */
 static bool has_pairs(const struct run_facts *facts)
 {
@@ -166,7 +175,7 @@ static bool has_pairs(const struct run_facts *facts)
     static const char *const FORMS[] = {"preference", "kto", NULL};
 
     for (size_t i = 0; i < facts->n_datasets; i++)
-        if (trains_on(&facts->datasets[i]) &&
+        if ((trains_on(&facts->datasets[i]) || !has_training_rows(facts)) &&
             (is_form(&facts->datasets[i], FORMS) ||
              (facts->datasets[i].columns && has_columns(&facts->datasets[i], PAIR))))
             return true;

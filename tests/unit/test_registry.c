@@ -65,6 +65,26 @@ static void every_need_has_a_hint_of_its_own(void **state)
                                     need_hint((enum need)(1u << k)));
 }
 
+static void a_run_of_unknown_kind_leaves_what_depends_on_it_open(void **state)
+{
+    static const char *const IDS[] = {"grpo-no-signal", "kl-too-high", "hyperparams-range"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct fake_run *run = fake_run_new(KIND_UNKNOWN);
+        struct check_result r;
+        fake_check(run, check_by_id(IDS[i]), &r);
+        assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+        assert_non_null(strstr(r.missing[0], "kind of run"));
+        fake_run_free(run);
+    }
+    struct fake_run *run = fake_run_new(KIND_UNKNOWN);
+    struct check_result r;
+    fake_decided(run)->run.marks = MARK_EVAL_ONLY;
+    fake_check(run, check_by_id("hyperparams-range"), &r);
+    assert_int_equal(r.verdict, VERDICT_NOT_APPLICABLE);
+    fake_run_free(run);
+}
+
 /* Missing data is never PASS, and never a finding. */
 static void a_run_without_anything_passes_nothing_and_finds_nothing(void **state)
 {
@@ -106,6 +126,7 @@ int main(void)
         cmocka_unit_test(stages_stand_in_triage_order),
         cmocka_unit_test(every_check_says_what_it_is_for),
         cmocka_unit_test(every_need_has_a_hint_of_its_own),
+        cmocka_unit_test(a_run_of_unknown_kind_leaves_what_depends_on_it_open),
         cmocka_unit_test(a_run_without_anything_passes_nothing_and_finds_nothing),
         cmocka_unit_test(an_unknown_kind_breaks_no_rule),
     };

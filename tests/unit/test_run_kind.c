@@ -122,6 +122,14 @@ static void pairs_in_the_data_are_dpo(void **state)
     assert_int_equal(decide(), KIND_DPO);
 }
 
+static void held_out_pairs_tell_the_kind_where_no_training_rows_are(void **state)
+{
+    (void)state;
+    rows("preference", "prompt,chosen,rejected", 90);
+    datasets[0].split = "eval";
+    assert_int_equal(decide(), KIND_DPO);
+}
+
 static void pairs_with_a_reward_stage_are_a_reward_model(void **state)
 {
     (void)state;
@@ -277,6 +285,7 @@ int main(void)
         CASE(a_grpo_config_is_grpo_before_any_row),
         CASE(ppo_is_known_by_its_keys),
         CASE(pairs_in_the_data_are_dpo),
+        CASE(held_out_pairs_tell_the_kind_where_no_training_rows_are),
         CASE(pairs_with_a_reward_stage_are_a_reward_model),
         CASE(a_classification_head_is_classification),
         CASE(an_encoder_with_a_decoder_is_seq2seq),
