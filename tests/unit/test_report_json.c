@@ -215,7 +215,9 @@ static void only_the_checks_asked_for_are_listed(void **state)
     assert_int_equal(json_get(json_get(json, "runs")->child, "checks")->n, 2);
 }
 
-#define HOSTILE "`a` ``b`` ```c | d <script>alert(1)</script> \x1b[31m\x07 \xe2\x80\xae" "rtl \xff\xc3 \n# heading\n|"
+#define HOSTILE                                                                                    \
+    "`a` ``b`` ```c | d <script>alert(1)</script> \x1b[31m\x07 \xe2\x80\xae"                          \
+    "rtl \xff\xc3 \n# heading\n|"
 
 static void json_of_hostile_texts_is_json_and_keeps_their_characters(void **state)
 {
