@@ -42,7 +42,8 @@ static int say(struct store *store, int code, bool is_kept, struct error *err)
     case SQLITE_NOTADB:
         if (!is_kept)
             store->is_damaged = true;
-        return error_set(err, E_DB, "the database is damaged: %s", sqlite3_errstr(code));
+        return error_set(err, E_DB, "is damaged, and set right on the next start: %s",
+                         sqlite3_errstr(code));
     default:
         return error_set(err, E_DB, "database: %s", sqlite3_errmsg(store->db));
     }

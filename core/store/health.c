@@ -1,4 +1,4 @@
-/* What a database file is: ours and good, empty, foreign, newer or damaged. See health.h. */
+/* What a database file is: ours and good, empty, foreign, none, newer or damaged. See health.h. */
 #include "core/store/health.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 static const char *const HEALTH_CLAUSES[] = {
     [HEALTH_FOREIGN] = "belongs to another program",
+    [HEALTH_NO_DATABASE] = "is no database",
     [HEALTH_NEWER] = "was written by a newer version",
     [HEALTH_DAMAGED] = "is damaged",
 };
@@ -114,7 +115,9 @@ int health_examine(sqlite3 *db, const struct health_expected *expected, enum hea
         code = count_objects(db, expected->schema, &n_objects);
     if (code == SQLITE_OK && id == expected->application_id && *version <= expected->version)
         code = quick_check(db, expected->schema, &is_good);
-    if (health_is_damage(code) || !is_good)
+    if ((code & 0xff) == SQLITE_NOTADB)
+        *health = HEALTH_NO_DATABASE;
+    else if (health_is_damage(code) || !is_good)
         *health = HEALTH_DAMAGED;
     else if (code != SQLITE_OK)
         return code;

@@ -6,9 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum health { HEALTH_GOOD, HEALTH_EMPTY, HEALTH_FOREIGN, HEALTH_NEWER, HEALTH_DAMAGED };
+enum health {
+    HEALTH_GOOD,
+    HEALTH_EMPTY,
+    HEALTH_FOREIGN,
+    HEALTH_NO_DATABASE,                 /* any bytes, or ours with its first page gone */
+    HEALTH_NEWER,
+    HEALTH_DAMAGED
+};
 
-/* "is damaged" … for the three bad ones. */
+/* "is damaged" … for the four bad ones. */
 const char *health_clause(enum health health);
 
 struct health_expected {

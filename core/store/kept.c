@@ -122,7 +122,7 @@ static int replace_foreign_kept(struct store *store, struct error *err)
         rc = files_prepare(store->kept_path, err);
     if (rc == OK)
         open_notice(store, "the file of remarks %s belongs to another program: it is now %s",
-               store->kept_path, aside);
+                    store->kept_path, aside);
     free(aside);
     return rc;
 }
@@ -148,7 +148,7 @@ static int attach_kept_at(struct store *store, struct error *err)
         return rc;
     if (health == HEALTH_NEWER)     /* left for the newer version */
         return newer_kept(store, err);
-    rc = health == HEALTH_DAMAGED ? renew_kept(store, err) : replace_foreign_kept(store, err);
+    rc = health == HEALTH_FOREIGN ? replace_foreign_kept(store, err) : renew_kept(store, err);
     if (rc == OK)
         rc = attach_file(store, &health, err);
     if (rc == OK && health != HEALTH_GOOD) {
@@ -186,7 +186,7 @@ static int attach_kept_privately(struct store *store, const struct error *why, s
 }
 
 int kept_attach_for_writing(struct store *store, const struct store_options *options,
-                                   struct error *err)
+                            struct error *err)
 {
     struct error why;
     int rc = options->kept_path ? open_set_path(&store->kept_path, options->kept_path, &why)

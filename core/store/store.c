@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/store/files.h"
 #include "core/store/health.h"
@@ -134,7 +135,6 @@ int open_set_path(char **path, const char *text, struct error *err)
     return take_path(path, strdup(text), err);
 }
 
-/* The same file for a second connection, wherever the process goes. */
 int open_absolute_path(char **path, struct error *err)
 {
     char *real = realpath(*path, NULL);
@@ -149,7 +149,17 @@ int open_absolute_path(char **path, struct error *err)
     return rc;
 }
 
-static int open_cache_at(struct store *store, struct error *err)
+/* A file that the user named may be any file: what is not ours is left as it is. */
+static int refuse_foreign(const struct store *store, enum health health, struct error *err)
+{
+    int rc = error_set(err, E_DB, "%s; expected a cache of flatline, or a name that is free",
+                       health_clause(health));
+
+    error_at(err, store->cache_path, NONE, NONE);
+    return rc;
+}
+
+static int open_cache_at(struct store *store, bool is_named_by_user, struct error *err)
 {
     enum health health = HEALTH_GOOD;
     char *aside = NULL;
@@ -161,11 +171,13 @@ static int open_cache_at(struct store *store, struct error *err)
         rc = open_cache_file(store, &health, err);
     if (rc != OK || health == HEALTH_GOOD)
         return rc;
+    if (is_named_by_user && (health == HEALTH_FOREIGN || health == HEALTH_NO_DATABASE))
+        return refuse_foreign(store, health, err);
     rc = files_move_aside(store->cache_path, &aside, err);
     if (rc != OK)
         return rc;
     open_notice(store, "the cache %s %s: it is now %s, and everything is read again",
-           store->cache_path, health_clause(health), aside);
+                store->cache_path, health_clause(health), aside);
     free(aside);
     rc = files_prepare(store->cache_path, err);
     if (rc == OK)
@@ -208,7 +220,7 @@ static int open_cache_privately(struct store *store, struct error *err)
     int rc = open_private_path(store, &store->cache_path, "cache.db", err);
 
     if (rc == OK)
-        rc = open_cache_at(store, err);
+        rc = open_cache_at(store, false, err);
     if (rc == OK || rc == E_NOMEM)
         return rc;
     close_db(store);
@@ -223,7 +235,7 @@ static int open_cache_for_writing(struct store *store, const struct store_option
                                  : files_default_cache(&store->cache_path, &why);
 
     if (rc == OK)
-        rc = open_cache_at(store, &why);
+        rc = open_cache_at(store, options->cache_path != NULL, &why);
     if (rc == OK)
         return OK;
     close_db(store);
@@ -342,6 +354,26 @@ void store_close(struct store *store)
     free(store->cache_path);
     free(store->kept_path);
     free(store);
+}
+
+int store_renew(struct store **store, const struct store_options *options, struct error *err)
+{
+    char *path = strdup((*store)->cache_path), *aside = NULL;
+    int rc = path ? OK : error_set(err, E_NOMEM, "no memory for a path");
+
+    (*store)->is_damaged = false;       /* it is moved here, where it can be told */
+    store_close(*store);
+    *store = NULL;
+    if (rc == OK && access(path, F_OK) == 0)    /* else it was private, or in memory */
+        rc = files_move_aside(path, &aside, err);
+    if (rc == OK)
+        rc = store_open(store, options, err);
+    if (rc == OK && aside)
+        open_notice(*store, "the cache %s is damaged: it is now %s, and everything is read again",
+                    path, aside);
+    free(aside);
+    free(path);
+    return rc;
 }
 
 bool store_is_damaged(const struct store *store)

@@ -6,8 +6,9 @@
  *
  * Ownership: loads put plain data of model.h into the caller's arena.
  *
- * A damaged or newer cache file, or one of another program, is moved aside (never deleted) and
- * a fresh one is made; `store_notices` says so. A damaged triage.db is moved aside after what is
+ * A damaged or newer cache file is moved aside (never deleted) and a fresh one is made;
+ * `store_notices` says so. So is a file of another program in the default place; one that
+ * `cache_path` names is left as it is: E_DB. A damaged triage.db is moved aside after what is
  * readable was copied. Where the kept file cannot be written, remarks are held in memory and the
  * notice says that they will be lost at exit. E_DB when the cache is locked by another writer for
  * longer than the busy timeout (2 s). */
@@ -39,9 +40,14 @@ const char *store_cache_path(const struct store *store);
 const char *store_kept_path(const struct store *store);
 /* What happened on opening that the user has to know, one sentence each; NULL-terminated. */
 const char *const *store_notices(const struct store *store);
-/* The cache was found damaged while it was read: E_DB came out of a call. It is moved aside on
- * closing, so that closing, opening and importing again gives a sound one. */
+/* The cache was found damaged while it was read: E_DB came out of a call. store_renew, or closing
+ * and opening, gives a sound one that knows nothing yet. */
 bool store_is_damaged(const struct store *store);
+/* Closes *store, moves its cache aside and opens a fresh one, which store_notices tells. For a
+ * cache found damaged by this connection or by a reading one, which is to be closed before. When
+ * it is not OK, *store is NULL. */
+MUST_CHECK int store_renew(struct store **store, const struct store_options *options,
+                           struct error *err);
 /* Rises when any connection committed (PRAGMA data_version and own commits). */
 MUST_CHECK int store_data_version(struct store *store, int64_t *version, struct error *err);
 

@@ -36,12 +36,14 @@ static int set_up(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     f->folder = tempdir_make();
-    f->cache = strdup(tempdir_path(f->folder, "cache.db"));
-    f->aside = strdup(tempdir_path(f->folder, "cache.db.aside-1"));
+    assert_int_equal(mkdir(tempdir_path(f->folder, "flatline"), 0700), 0);
+    f->cache = strdup(tempdir_path(f->folder, "flatline/cache.db"));
+    f->aside = strdup(tempdir_path(f->folder, "flatline/cache.db.aside-1"));
     f->kept = strdup(tempdir_path(f->folder, "triage.db"));
     f->kept_aside = strdup(tempdir_path(f->folder, "triage.db.aside-1"));
     f->arena = arena_open(ARENA_CHECK_BYTES);
     setenv("TMPDIR", f->folder, 1);
+    setenv("XDG_CACHE_HOME", f->folder, 1);
     *state = f;
     return 0;
 }
@@ -61,9 +63,10 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* The cache in its default place. */
 static void open_store(struct fixture *f)
 {
-    struct store_options options = {.cache_path = f->cache, .kept_path = f->kept};
+    struct store_options options = {.kept_path = f->kept};
 
     assert_int_equal(store_open(&f->store, &options, &f->err), OK);
 }
@@ -186,7 +189,7 @@ static void bytes_that_are_no_database_are_moved_aside(void **state)
         garbage[i] = (char)(i * 7919 >> 3);
     spit(f->cache, garbage, sizeof garbage);
     open_store(f);
-    is_fresh_and_told(f, "damaged");
+    is_fresh_and_told(f, "no database");
     bytes = slurp(f->aside, &n);
     assert_int_equal(n, sizeof garbage);
     assert_memory_equal(bytes, garbage, n);
@@ -205,6 +208,54 @@ static void a_database_of_another_program_is_moved_aside(void **state)
     exec(f->cache, "PRAGMA application_id = 77");
     open_store(f);
     assert_non_null(strstr(store_notices(f->store)[0], "aside-2"));
+}
+
+static void a_named_file_that_is_no_cache_is_refused_and_left(void **state)
+{
+    struct fixture *f = *state;
+    const struct store_options options = {.cache_path = f->cache, .kept_path = f->kept};
+    static const char TEXT[] = "notes of the user";
+    size_t n;
+
+    spit(f->cache, TEXT, sizeof TEXT);
+    assert_int_equal(store_open(&f->store, &options, &f->err), E_DB);
+    assert_string_equal(f->err.path, f->cache);
+    assert_non_null(strstr(f->err.message, "is no database"));
+
+    char *bytes = slurp(f->cache, &n);
+
+    assert_int_equal(n, sizeof TEXT);
+    assert_memory_equal(bytes, TEXT, n);
+    free(bytes);
+    unlink(f->cache);
+    exec(f->cache, "CREATE TABLE runs (x); INSERT INTO runs VALUES (1)");
+    assert_int_equal(store_open(&f->store, &options, &f->err), E_DB);
+    assert_non_null(strstr(f->err.message, "another program"));
+    exec(f->cache, "SELECT x FROM runs");
+    assert_int_equal(access(f->aside, F_OK), -1);
+}
+
+static void a_cache_found_damaged_late_is_renewed_and_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct store_options options = {.kept_path = f->kept};
+    const struct series *series;
+    struct point_columns points;
+    size_t n;
+
+    open_store(f);
+    fill(f);
+    close_store(f);
+    exec(f->cache, "UPDATE point_block SET value_bits = zeroblob(length(value_bits))");
+    open_store(f);
+    assert_null(store_notices(f->store)[0]);
+    assert_int_equal(store_series(f->store, 1, f->arena, &series, &n, &f->err), OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(store_points(f->store, series[0].id, f->arena, &points, &f->err), E_DB);
+    assert_true(store_is_damaged(f->store));
+    assert_int_equal(store_renew(&f->store, &options, &f->err), OK);
+    assert_false(store_is_damaged(f->store));
+    is_fresh_and_told(f, "damaged");
 }
 
 static void a_newer_cache_is_moved_aside(void **state)
@@ -255,12 +306,12 @@ static void a_whole_log_beside_a_bad_cache_brings_it_back(void **state)
     open_store(f);
     fill(f);
 
-    char *log = slurp(tempdir_path(f->folder, "cache.db-wal"), &n);
+    char *log = slurp(tempdir_path(f->folder, "flatline/cache.db-wal"), &n);
 
     close_store(f);
     assert_true(n > 4096);
     spit(f->cache, "no database at all, but with a log beside it", 44);
-    spit(tempdir_path(f->folder, "cache.db-wal"), log, n);
+    spit(tempdir_path(f->folder, "flatline/cache.db-wal"), log, n);
     free(log);
     open_store(f);
     assert_null(store_notices(f->store)[0]);
@@ -451,6 +502,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(bytes_that_are_no_database_are_moved_aside),
         TEST(a_database_of_another_program_is_moved_aside),
+        TEST(a_named_file_that_is_no_cache_is_refused_and_left),
+        TEST(a_cache_found_damaged_late_is_renewed_and_told),
         TEST(a_newer_cache_is_moved_aside),
         TEST(a_cut_cache_is_moved_aside),
         TEST(an_empty_file_is_a_fresh_cache),
