@@ -146,13 +146,25 @@ static bool write_report(struct session *session, const struct options *options,
     return good;
 }
 
-int cli_check(const struct options *options)
+static int check(struct session *session, const struct options *options)
 {
     report_writer *write = writer_for(options->format);
-    struct session session;
-    int status;
+    int status = session_import(session, options, NULL) ? exit_status(session, options) : 2;
 
-    if (!write)
+    if (status != 2 || session->plan.n_runs == 0) {
+        if (session->n_runs == 0)
+            list_ignored(session);
+        if ((session->n_runs || write == report_json) && !write_report(session, options, write, "-"))
+            status = 2;
+    }
+    if (session->n_runs == 0 && write != report_json)
+        fprintf(stderr, "flatline: nothing to check was found there\n");
+    return status;
+}
+
+int cli_check(const struct options *options)
+{
+    if (!writer_for(options->format))
         return bad_use("--format takes text, md, json or tsv");
     if (options->fail_on && strcmp(options->fail_on, "fail") && strcmp(options->fail_on, "warn"))
         return bad_use("--fail-on takes fail or warn");
@@ -160,41 +172,30 @@ int cli_check(const struct options *options)
         return bad_use("check needs a path");
     if (options->only && !only_is_known(options->only))
         return 2;
-    if (!session_open(&session, options))
+    return in_session(options, check);
+}
+
+static int report(struct session *session, const struct options *options)
+{
+    if (!session_import(session, options, NULL))
         return 2;
-    status = session_import(&session, options, NULL) ? exit_status(&session, options) : 2;
-    if (status != 2 || session.plan.n_runs == 0) {
-        if (session.n_runs == 0)
-            list_ignored(&session);
-        if ((session.n_runs || write == report_json) && !write_report(&session, options, write, "-"))
-            status = 2;
+    if (session->n_runs == 0) {
+        list_ignored(session);
+        return 2;
     }
-    if (session.n_runs == 0 && write != report_json)
-        fprintf(stderr, "flatline: nothing to check was found there\n");
-    session_close(&session);
-    return status;
+    return write_report(session, options, report_markdown,
+                        options->output ? options->output : "-")
+               ? 0
+               : 2;
 }
 
 int cli_report(const struct options *options)
 {
-    struct session session;
-    int status = 2;
-
     if (options->n_paths == 0)
         return bad_use("report needs a path");
     if (options->only && !only_is_known(options->only))
         return 2;
-    if (!session_open(&session, options))
-        return 2;
-    if (session_import(&session, options, NULL)) {
-        if (session.n_runs == 0)
-            list_ignored(&session);
-        else if (write_report(&session, options, report_markdown,
-                              options->output ? options->output : "-"))
-            status = 0;
-    }
-    session_close(&session);
-    return status;
+    return in_session(options, report);
 }
 
 /* ---- import ---- */
@@ -260,31 +261,28 @@ static bool print_notes(struct session *session)
     return true;
 }
 
-int cli_import(const struct options *options)
+static int import(struct session *session, const struct options *options)
 {
     struct summary summary = {0};
     struct import_hooks hooks = {.file_done = print_file, .ctx = &summary};
-    struct session session;
-    int status = 2;
 
-    if (options->n_paths == 0)
-        return bad_use("import needs a path");
-    if (!session_open(&session, options))
+    if (!session_import_only(session, options, &hooks) || !print_notes(session))
         return 2;
-    if (session_import_only(&session, options, &hooks) && print_notes(&session)) {
-        for (size_t i = 0; i < session.plan.n_ignored; i++) {
-            fputs("ignored ", stdout);
-            print_safe(stdout, session.plan.ignored[i].shown);
-            fputs(": ", stdout);
-            print_safe(stdout, session.plan.ignored[i].reason);
-            putchar('\n');
-        }
-        printf("%zu runs, %zu files read, %zu ignored\n", session.n_runs, summary.n_files,
-               session.plan.n_ignored);
-        status = session.n_runs ? 0 : 2;
+    for (size_t i = 0; i < session->plan.n_ignored; i++) {
+        fputs("ignored ", stdout);
+        print_safe(stdout, session->plan.ignored[i].shown);
+        fputs(": ", stdout);
+        print_safe(stdout, session->plan.ignored[i].reason);
+        putchar('\n');
     }
-    session_close(&session);
-    return status;
+    printf("%zu runs, %zu files read, %zu ignored\n", session->n_runs, summary.n_files,
+           session->plan.n_ignored);
+    return session->n_runs ? 0 : 2;
+}
+
+int cli_import(const struct options *options)
+{
+    return options->n_paths ? in_session(options, import) : bad_use("import needs a path");
 }
 
 /* ---- runs, forget, remark ---- */
@@ -324,85 +322,93 @@ static void runs_as_lines(struct buf *out, const struct run *runs, size_t n, boo
         buf_puts(out, "no runs in the cache; flatline PATH imports some\n");
 }
 
-int cli_runs(const struct options *options)
+static int list_runs(struct session *session, const struct options *options)
 {
     const char *format = options->format ? options->format : "text";
     const struct run *runs;
-    struct session session;
     struct buf text;
     size_t n;
     int status = 2;
+
+    if (store_runs(session->store, session->arena, &runs, &n, &session->err) != OK) {
+        cli_complain(&session->err);
+        return 2;
+    }
+    buf_init(&text, OUTPUT_BYTES);
+    if (strcmp(format, "json") == 0)
+        runs_as_json(&text, runs, n);
+    else
+        runs_as_lines(&text, runs, n, strcmp(format, "tsv") == 0);
+    if (text.failed)
+        fprintf(stderr, "flatline: runs: out of memory or larger than %zu MiB\n",
+                OUTPUT_BYTES >> 20);
+    else if (cli_write("-", buf_view(&text), false))
+        status = 0;
+    buf_free(&text);
+    return status;
+}
+
+int cli_runs(const struct options *options)
+{
+    const char *format = options->format ? options->format : "text";
 
     if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "tsv"))
         return bad_use("runs --format takes text, json or tsv");
     if (options->n_paths)
         return bad_use("runs takes no path");
-    if (!session_open(&session, options))
-        return 2;
-    buf_init(&text, OUTPUT_BYTES);
-    if (store_runs(session.store, session.arena, &runs, &n, &session.err) != OK) {
-        cli_complain(&session.err);
-    } else {
-        if (strcmp(format, "json") == 0)
-            runs_as_json(&text, runs, n);
-        else
-            runs_as_lines(&text, runs, n, strcmp(format, "tsv") == 0);
-        status = cli_write("-", buf_view(&text), false) ? 0 : 2;
-    }
-    buf_free(&text);
-    session_close(&session);
-    return status;
+    return in_session(options, list_runs);
+}
+
+static int forget(struct session *session, const struct options *options)
+{
+    struct run run;
+    int rc = store_run_find(session->store, options->paths[0], session->arena, &run, &session->err);
+
+    if (rc == OK && options->remarks)
+        rc = store_remarks_drop(session->store, run.key, &session->err);
+    if (rc == OK)
+        rc = store_run_forget(session->store, run.id, &session->err);
+    if (rc != OK)
+        cli_complain(&session->err);
+    return rc == OK ? 0 : 2;
 }
 
 int cli_forget(const struct options *options)
 {
-    struct session session;
-    struct run run;
-    int rc;
-
     if (options->n_paths != 1)
         return bad_use("forget needs one run, by name, key or folder");
-    if (!session_open(&session, options))
+    return in_session(options, forget);
+}
+
+static int write_remark(struct session *session, const struct options *options)
+{
+    const struct remark remark = {.check_id = options->check, .text = options->paths[1],
+                                  .written_at = clock_now()};
+    struct run run;
+    int64_t id = 0;
+    int rc;
+
+    if (!session_find_run(session, options, options->paths[0], &run))
         return 2;
-    rc = store_run_find(session.store, options->paths[0], session.arena, &run, &session.err);
-    if (rc == OK && options->remarks)
-        rc = store_remarks_drop(session.store, run.key, &session.err);
-    if (rc == OK)
-        rc = store_run_forget(session.store, run.id, &session.err);
+    if (options->dismiss)
+        rc = store_tick_set(session->store, run.key, options->check, "dismissed", remark.text,
+                            &session->err);
+    else
+        rc = store_remark_put(session->store, run.key, &remark, &id, &session->err);
     if (rc != OK)
-        cli_complain(&session.err);
-    session_close(&session);
+        cli_complain(&session->err);
     return rc == OK ? 0 : 2;
 }
 
 int cli_remark(const struct options *options)
 {
-    struct remark remark = {.check_id = options->check, .written_at = clock_now()};
-    struct session session;
-    struct run run;
-    int64_t id = 0;
-    int rc = E_NOTFOUND;
-
     if (options->n_paths != 2 || !options->paths[1][0])
         return bad_use("remark needs a run and a text");
     if (options->dismiss && !options->check)
         return bad_use("remark --dismiss needs --check ID");
     if (options->check && !check_by_id(options->check))
         return bad_use("remark --check: no such check");
-    if (!session_open(&session, options))
-        return 2;
-    remark.text = options->paths[1];
-    if (session_find_run(&session, options, options->paths[0], &run)) {
-        if (options->dismiss)
-            rc = store_tick_set(session.store, run.key, options->check, "dismissed", remark.text,
-                                &session.err);
-        else
-            rc = store_remark_put(session.store, run.key, &remark, &id, &session.err);
-        if (rc != OK)
-            cli_complain(&session.err);
-    }
-    session_close(&session);
-    return rc == OK ? 0 : 2;
+    return in_session(options, write_remark);
 }
 
 int cli_completions(const struct options *options)

@@ -32,15 +32,18 @@ struct session {
     struct error err;           /* of the call that failed */
 };
 
-/* Opens the store as the options say. Complains on stderr by itself. False: exit status 2. */
-bool session_open(struct session *session, const struct options *options);
+/* The work of a command in an open session; gives the exit status. */
+typedef int session_fn(struct session *session, const struct options *options);
+
+/* Opens a session as the options say, does the work, closes. When the cache turns out damaged on
+ * the way, the work is done once more with a fresh one. Complains on stderr by itself. */
+int in_session(const struct options *options, session_fn *work);
 /* Plans and imports the paths, saves --set answers, runs the checks. hooks may be NULL. */
 bool session_import(struct session *session, const struct options *options,
                     const struct import_hooks *hooks);
 /* The same without the checks: they run when somebody looks. */
 bool session_import_only(struct session *session, const struct options *options,
                          const struct import_hooks *hooks);
-void session_close(struct session *session);
 /* A run named by path, name or key; imports a path first. False after complaining. */
 bool session_find_run(struct session *session, const struct options *options, const char *what,
                       struct run *run);

@@ -1,4 +1,5 @@
 /* The sub-commands that work on the facts of one run: curves, memory, make. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,30 +34,25 @@ static bool parse_size(const char *text, int *columns, int *rows)
            *columns <= 1000 && *rows <= 1000;
 }
 
-int cli_curves(const struct options *options)
+static int draw_curves(struct session *session, const struct options *options)
 {
     struct str rest = str_of(options->series ? options->series : "loss,eval_loss,grad_norm"), name;
-    struct session session;
     struct run_facts *facts;
     struct run run;
     struct buf text;
     int columns = 80, rows = 24, status = 2;
     size_t n_drawn = 0;
 
-    if (options->n_paths != 1) {
-        fprintf(stderr, "flatline: curves needs one run; see flatline curves --help\n");
-        return 2;
-    }
     if (options->size && !parse_size(options->size, &columns, &rows)) {
         fprintf(stderr, "flatline: --size %s: expected COLUMNSxROWS of at least 20x5\n",
                 options->size);
         return 2;
     }
-    if (!session_open(&session, options))
+    facts = open_facts(session, options, 0, &run);
+    if (!facts)
         return 2;
     buf_init(&text, (size_t)16 << 20);
-    facts = open_facts(&session, options, 0, &run);
-    while (facts && str_split(&rest, ',', &name)) {
+    while (str_split(&rest, ',', &name)) {
         char metric[128];
 
         snprintf(metric, sizeof metric, "%.*s", (int)name.n, name.p);
@@ -68,40 +64,50 @@ int cli_curves(const struct options *options)
         curves_as_text(&text, facts, metric, rows, columns, options->unicode && !options->ascii);
         n_drawn++;
     }
-    if (facts && n_drawn == 0)
+    if (n_drawn == 0)
         fprintf(stderr, "flatline: nothing to draw: no metric rows were found\n");
-    else if (facts)
-        status = cli_write("-", buf_view(&text), false) ? 0 : 2;
+    else if (cli_write("-", buf_view(&text), false))
+        status = 0;
     run_facts_close(facts);
     buf_free(&text);
-    session_close(&session);
+    return status;
+}
+
+int cli_curves(const struct options *options)
+{
+    if (options->n_paths != 1) {
+        fprintf(stderr, "flatline: curves needs one run; see flatline curves --help\n");
+        return 2;
+    }
+    return in_session(options, draw_curves);
+}
+
+static int print_memory(struct session *session, const struct options *options)
+{
+    struct run run;
+    struct run_facts *facts = open_facts(session, options, 0, &run);
+    struct buf text;
+    int status = 2;
+
+    if (!facts)
+        return 2;
+    buf_init(&text, (size_t)1 << 20);
+    if (memory_report(&text, facts, &session->err) != OK)
+        cli_complain(&session->err);
+    else if (cli_write("-", buf_view(&text), false))
+        status = 0;
+    run_facts_close(facts);
+    buf_free(&text);
     return status;
 }
 
 int cli_memory(const struct options *options)
 {
-    struct session session;
-    struct run_facts *facts;
-    struct run run;
-    struct buf text;
-    int status = 2;
-
     if (options->n_paths != 1) {
         fprintf(stderr, "flatline: memory needs a run; see flatline memory --help\n");
         return 2;
     }
-    if (!session_open(&session, options))
-        return 2;
-    buf_init(&text, (size_t)1 << 20);
-    facts = open_facts(&session, options, 0, &run);
-    if (facts && memory_report(&text, facts, &session.err) != OK)
-        cli_complain(&session.err);
-    else if (facts)
-        status = cli_write("-", buf_view(&text), false) ? 0 : 2;
-    run_facts_close(facts);
-    buf_free(&text);
-    session_close(&session);
-    return status;
+    return in_session(options, print_memory);
 }
 
 /* flatline-out/<run>/<name> in the current folder, made on the way. */
@@ -119,15 +125,33 @@ static bool default_folder(const char *run, const char *name, char *out, size_t 
     return snprintf(out, n, "flatline-out/%s/%s", safe, name) < (int)n;
 }
 
+static int make_longest(struct session *session, const struct options *options)
+{
+    struct run run;
+    struct run_facts *facts = open_facts(session, options, 1, &run);
+    struct buf said;
+    char folder[PATH_MAX];
+    bool fits;
+    int rc;
+
+    if (!facts)
+        return 2;
+    buf_init(&said, 1 << 16);
+    fits = options->output
+               ? snprintf(folder, sizeof folder, "%s", options->output) < (int)sizeof folder
+               : default_folder(run.name, "longest-first", folder, sizeof folder);
+    rc = fits ? make_longest_first(facts, folder, options->force, &said, &session->err)
+              : error_set(&session->err, E_LIMIT, "-o: longer than %d bytes", PATH_MAX - 1);
+    if (rc != OK)
+        cli_complain(&session->err);
+    fputs(said.p, stdout);
+    run_facts_close(facts);
+    buf_free(&said);
+    return rc == OK ? 0 : 2;
+}
+
 int cli_make(const struct options *options)
 {
-    struct session session;
-    struct run_facts *facts;
-    struct run run;
-    struct buf said;
-    char folder[1024];
-    int rc = E_NOTFOUND;
-
     if (options->n_paths != 2) {
         fprintf(stderr, "flatline: make needs what to make and a run; see flatline make --help\n");
         return 2;
@@ -136,22 +160,5 @@ int cli_make(const struct options *options)
         fprintf(stderr, "flatline: make %s: expected longest-first\n", options->paths[0]);
         return 2;
     }
-    if (!session_open(&session, options))
-        return 2;
-    buf_init(&said, 1 << 16);
-    facts = open_facts(&session, options, 1, &run);
-    if (facts) {
-        if (options->output)
-            snprintf(folder, sizeof folder, "%s", options->output);
-        else
-            default_folder(run.name, "longest-first", folder, sizeof folder);
-        rc = make_longest_first(facts, folder, options->force, &said, &session.err);
-        if (rc != OK)
-            cli_complain(&session.err);
-        fputs(said.p, stdout);
-    }
-    run_facts_close(facts);
-    buf_free(&said);
-    session_close(&session);
-    return rc == OK ? 0 : 2;
+    return in_session(options, make_longest);
 }

@@ -26,11 +26,21 @@ static bool complain_memory(void)
     return false;
 }
 
-bool session_open(struct session *session, const struct options *options)
+static struct store_options store_choice(const struct options *options)
 {
-    struct store_options how = {.cache_path = options->db, .in_memory = options->no_cache};
+    return (struct store_options){.cache_path = options->db, .in_memory = options->no_cache};
+}
 
-    *session = (struct session){0};
+static void print_notices(const struct store *store)
+{
+    for (const char *const *notice = store_notices(store); *notice; notice++)
+        fprintf(stderr, "flatline: %s\n", *notice);
+}
+
+static bool session_open(struct session *session, const struct options *options)
+{
+    struct store_options how = store_choice(options);
+
     if (options->log && log_open(options->log, &session->err) != OK) {
         cli_complain(&session->err);
         return false;
@@ -40,20 +50,49 @@ bool session_open(struct session *session, const struct options *options)
         return complain_memory();
     if (store_open(&session->store, &how, &session->err) != OK) {
         cli_complain(&session->err);
-        session_close(session);
         return false;
     }
-    for (const char *const *notice = store_notices(session->store); *notice; notice++)
-        fprintf(stderr, "flatline: %s\n", *notice);
+    print_notices(session->store);
     return true;
 }
 
-void session_close(struct session *session)
+/* As if it had just been opened, on a fresh cache. */
+static bool session_renew(struct session *session, const struct options *options)
+{
+    struct store_options how = store_choice(options);
+
+    free(session->run_ids);
+    session->run_ids = NULL;
+    session->n_runs = 0;
+    session->plan = (struct plan){0};
+    arena_reset(session->arena);
+    if (store_renew(&session->store, &how, &session->err) != OK) {
+        cli_complain(&session->err);
+        return false;
+    }
+    print_notices(session->store);
+    return true;
+}
+
+static void session_close(struct session *session)
 {
     store_close(session->store);
     arena_close(session->arena);
     free(session->run_ids);
-    *session = (struct session){0};
+}
+
+int in_session(const struct options *options, session_fn *work)
+{
+    struct session session = {0};
+    int status = 2;
+
+    if (session_open(&session, options)) {
+        status = work(&session, options);
+        if (status == 2 && store_is_damaged(session.store) && session_renew(&session, options))
+            status = work(&session, options);
+    }
+    session_close(&session);
+    return status;
 }
 
 /* --set NAME=VALUE and --gpu belong to every run of the call and are kept with it. The forms with
