@@ -238,7 +238,7 @@ void app_after_action(struct app *app)
         if (desk->baseline_id == desk->run_id)
             desk->baseline_id = 0;
     }
-    if (changed & DESK_CHECK)
+    if (changed & (DESK_CHECK | DESK_EVIDENCE))
         app_suit_views(app);
     if (view && view_by_id(view) && (changed & DESK_RUN))
         app_show_view(app, view_by_id(view));

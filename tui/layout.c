@@ -223,35 +223,38 @@ static bool has_log(const struct run_facts *facts)
     return false;
 }
 
-/* Where the evidence of the opened check can be seen: the log for a line of it, the settings when
- * nothing else is evidence, else the curves; what the run has none of is not shown. */
+static const char *evidence_kind(const struct app *app, size_t i)
+{
+    const struct verdict_row *row = app_opened(app);
+
+    if (!row || row->result.verdict < VERDICT_WARN || i >= row->result.n_evidence ||
+        !row->result.evidence[i].kind)
+        return "";
+    return row->result.evidence[i].kind;
+}
+
+/* Where the evidence of the opened check can be seen: the log for a line of it, else the curves, in
+ * which all else shows; what the run has none of is not shown. */
 static const struct view_ops *suited_main(const struct app *app)
 {
     const struct run_facts *facts = app->desk.facts;
-    const struct verdict_row *row = app_opened(app);
-    bool has_curves = facts && facts->n_series > 0, has_setting = false, has_rows = false;
 
-    for (size_t i = 0; row && row->result.verdict >= VERDICT_WARN && i < row->result.n_evidence;
-         i++) {
-        const struct evidence *e = &row->result.evidence[i];
-        const char *kind = e->kind ? e->kind : "";
-
-        if (i == 0 && strcmp(kind, "log") == 0 && e->line != NONE)
-            return &view_log;
-        has_setting |= strcmp(kind, "setting") == 0;
-        has_rows |= e->step != NONE;
-    }
-    if (has_curves && (has_rows || !has_setting))
+    if (strcmp(evidence_kind(app, 0), "log") == 0 &&
+        app_opened(app)->result.evidence[0].line != NONE)
+        return &view_log;
+    if (facts && facts->n_series > 0)
         return &view_curves;
-    if (has_setting)
+    if (strcmp(evidence_kind(app, 0), "setting") == 0)
         return &view_settings;
-    return has_curves || !has_log(facts) ? &view_curves : &view_log;
+    return has_log(facts) ? &view_log : &view_curves;
 }
 
 static const struct view_ops *suited_second(const struct app *app)
 {
     const struct verdict_row *row = app_opened(app);
 
+    if (app->main_view == &view_curves && strcmp(evidence_kind(app, app->desk.evidence), "setting") == 0)
+        return &view_settings;
     if (app->main_view != &view_log)
         return &view_log;
     if (row && strncmp(row->check->id, "oom", 3) == 0)
