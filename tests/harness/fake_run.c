@@ -289,6 +289,11 @@ void fake_dataset(struct fake_run *run, const char *split, const char *form, int
     facts->n_datasets++;
 }
 
+void fake_dataset_name(struct fake_run *run, const char *name)
+{
+    run->datasets[run->memory.lists.n_datasets - 1].name = keep(run, name);
+}
+
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n)
 {
     free(run->lengths);

@@ -58,6 +58,8 @@ void fake_artefact(struct fake_run *run, const char *kind, const char *path, int
 /* Tensors of the artefact added last. */
 void fake_tensors(struct fake_run *run, const struct tensor *tensors, size_t n);
 void fake_dataset(struct fake_run *run, const char *split, const char *form, int64_t n_rows);
+/* Another file name than that of the split, for the dataset added last. */
+void fake_dataset_name(struct fake_run *run, const char *name);
 /* Rows of the dataset added last. */
 void fake_samples(struct fake_run *run, const struct sample *samples, size_t n);
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n);

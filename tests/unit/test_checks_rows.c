@@ -325,9 +325,30 @@ static void a_run_in_bf16_has_no_scale(void **state)
     fake_run_free(run);
 }
 
+static void a_sample_without_masked_rows_is_not_the_whole(void **state)
+{
+    struct sample rows[3];
+    struct check_result r;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        rows[i] = label_row(12);
+    for (int is_sample = 0; is_sample < 2; is_sample++) {
+        struct fake_run *run = with_rows(DEAD, NULL, 3);
+        fake_dataset(run, "train", "tokens", 3);
+        if (is_sample)
+            fake_dataset_name(run, "labels_sample.jsonl");
+        fake_samples(run, rows, 3);
+        fake_check(run, &check_nan_all_masked_rows, &r);
+        assert_int_equal(r.verdict, is_sample ? VERDICT_UNKNOWN : VERDICT_PASS);
+        fake_run_free(run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_without_masked_rows_is_not_the_whole),
         cmocka_unit_test(masked_rows_and_a_nan_fail_with_the_row),
         cmocka_unit_test(isolated_zero_rows_fail_without_any_labels),
         cmocka_unit_test(one_zero_row_is_a_warning),

@@ -282,11 +282,17 @@ static void judge_eval(struct check_ctx *ctx, const struct masked *m, const stru
     }
 }
 
+/* A file that calls itself a sample is not the whole, as long as nothing says how many rows there
+ * are. */
 static bool is_whole(const struct run_facts *facts, const struct count *c)
 {
     int64_t rows = facts_train_rows(facts, NULL);
 
-    return c->dataset && c->n_seen >= c->n_rows && (rows == NONE || c->n_seen >= rows);
+    if (!c->dataset || c->n_seen < c->n_rows)
+        return false;
+    if (rows == NONE)
+        return !c->dataset->name || !str_has_ignoring_case(str_of(c->dataset->name), "sample");
+    return c->n_seen >= rows;
 }
 
 static int nothing_found(struct check_ctx *ctx, const struct masked *m, bool eval_is_nan)
