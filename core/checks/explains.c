@@ -3,202 +3,101 @@
  *
  *   "text"     the finding has this branch
  *   "!text"    the finding has another branch
- *   NULL       any
- *
- * Branches that the tables know: identical-output, key-mismatch (adapter-not-loaded), equal-hash
- * (wrong-adapter), worse, equal (gain-within-ci), generations, cut-rows (never-stops),
- * contradiction (reward-hacking), rising (grpo-completions-clipped), epochs (hyperparams-range),
- * prompt-at-limit (truncation-cuts-answer), degenerate (nan-all-masked-rows), suite-only
- * (catastrophic-forgetting), gone, one-file, deployed (last-not-best), stopped (run-incomplete),
- * turn-end (new-tokens-untrained), cut-system (system-prompt-mismatch), cut-header
- * (missing-generation-prompt), no-key-column (row-split), setting (of a cause that is a setting
- * without a measured fault). */
+ *   NULL       any */
 #include "core/checks/explains.h"
 
 #include <string.h>
 
-struct pair {
-    const char *cause, *cause_branch;
-    const char *effect, *effect_branch;
+#include "core/base/str.h"
+
+/* Causes and effects are written as ID, ID:BRANCH or ID:!BRANCH. */
+struct cause {
+    const char *finding;
+    const char *effects[12];    /* ends with NULL */
 };
 
-/* Every cause of `list` explains every effect of it: the table of 1.5 has groups on both sides. */
-static const struct pair PAIRS[] = {
-    {"flat-zero-trainable", NULL, "no-grad-graph", NULL},
-    {"flat-target-modules-mismatch", NULL, "no-grad-graph", NULL},
-
-    {"nan-fp16-overflow", NULL, "nan-onset", NULL},
-    {"nan-fp16-overflow", NULL, "nan-hidden-in-log", NULL},
-    {"nan-fp16-overflow", NULL, "loss-scale-overflow", NULL},
-    {"nan-fp16-overflow", NULL, "loss-zero-all-masked", NULL},
-    {"nan-fp16-overflow", NULL, "diverged", NULL},
-    {"nan-fp16-overflow", NULL, "loss-flat", NULL},
-
-    {"nan-high-lr", NULL, "nan-onset", NULL},
-    {"nan-high-lr", NULL, "nan-hidden-in-log", NULL},
-    {"nan-high-lr", NULL, "diverged", NULL},
-    {"nan-high-lr", NULL, "loss-scale-overflow", NULL},
-    {"nan-high-lr", NULL, "loss-zero-all-masked", NULL},
-
-    {"nan-bad-data", NULL, "nan-onset", NULL},
-    {"nan-bad-data", NULL, "nan-hidden-in-log", NULL},
-    {"nan-all-masked-rows", NULL, "nan-onset", NULL},
-    {"nan-all-masked-rows", NULL, "nan-hidden-in-log", NULL},
-    {"nan-bad-data", NULL, "nan-all-masked-rows", "degenerate"},
-
-    {"loss-scale-overflow", NULL, "nan-onset", NULL},
-    {"loss-scale-overflow", NULL, "nan-hidden-in-log", NULL},
-    {"loss-scale-overflow", NULL, "diverged", NULL},
-
-    {"diverged", NULL, "last-not-best", NULL},
-    {"diverged", NULL, "overfit", NULL},
-    {"diverged", NULL, "general-regression", NULL},
-    {"diverged", NULL, "catastrophic-forgetting", NULL},
-    {"diverged", NULL, "gain-within-ci", "worse"},
-    {"nan-high-lr", NULL, "last-not-best", NULL},
-    {"nan-high-lr", NULL, "overfit", NULL},
-    {"nan-high-lr", NULL, "general-regression", NULL},
-    {"nan-high-lr", NULL, "catastrophic-forgetting", NULL},
-    {"nan-high-lr", NULL, "gain-within-ci", "worse"},
-    {"nan-fp16-overflow", NULL, "last-not-best", NULL},
-    {"nan-fp16-overflow", NULL, "overfit", NULL},
-    {"nan-fp16-overflow", NULL, "general-regression", NULL},
-    {"nan-fp16-overflow", NULL, "catastrophic-forgetting", NULL},
-    {"nan-fp16-overflow", NULL, "gain-within-ci", "worse"},
-
-    {"flat-all-masked", NULL, "nan-onset", NULL},
-    {"flat-all-masked", NULL, "nan-hidden-in-log", NULL},
-    {"flat-all-masked", NULL, "loss-zero-all-masked", NULL},
-    {"flat-all-masked", NULL, "loss-flat", NULL},
-    {"flat-all-masked", NULL, "flat-no-grad", NULL},
-    {"flat-all-masked", NULL, "overfit-ten-failed", NULL},
-    {"flat-all-masked", NULL, "adapter-not-loaded", "identical-output"},
-    {"flat-all-masked", NULL, "gain-within-ci", NULL},
-
-    {"loss-zero-all-masked", NULL, "loss-flat", NULL},
-    {"loss-zero-all-masked", NULL, "flat-no-grad", NULL},
-    {"loss-zero-all-masked", NULL, "overfit-ten-failed", NULL},
-    {"loss-zero-all-masked", NULL, "adapter-not-loaded", "identical-output"},
-
-    {"truncation-cuts-answer", NULL, "flat-all-masked", NULL},
-    {"truncation-cuts-answer", NULL, "loss-zero-all-masked", NULL},
-    {"truncation-cuts-answer", NULL, "dropped-rows", NULL},
-    {"truncation-cuts-answer", NULL, "never-stops", "cut-rows"},
-    {"truncation-cuts-answer", NULL, "overfit-ten-failed", NULL},
-
-    {"no-generation-markers", NULL, "flat-all-masked", NULL},
-    {"no-generation-markers", NULL, "loss-zero-all-masked", NULL},
-    {"no-generation-markers", NULL, "overfit-ten-failed", NULL},
-
-    {"flat-wrong-label-column", NULL, "loss-flat", NULL},
-    {"flat-wrong-label-column", NULL, "flat-all-masked", NULL},
-    {"flat-wrong-label-column", NULL, "overfit-ten-failed", NULL},
-
-    {"flat-zero-trainable", NULL, "flat-no-grad", NULL},
-    {"flat-zero-trainable", NULL, "loss-flat", NULL},
-    {"flat-zero-trainable", NULL, "overfit-ten-failed", NULL},
-    {"flat-zero-trainable", NULL, "adapter-not-loaded", "identical-output"},
-    {"flat-zero-trainable", NULL, "gain-within-ci", NULL},
-    {"flat-target-modules-mismatch", NULL, "flat-no-grad", NULL},
-    {"flat-target-modules-mismatch", NULL, "loss-flat", NULL},
-    {"flat-target-modules-mismatch", NULL, "overfit-ten-failed", NULL},
-    {"flat-target-modules-mismatch", NULL, "adapter-not-loaded", "identical-output"},
-    {"flat-target-modules-mismatch", NULL, "gain-within-ci", NULL},
-
-    {"flat-no-grad", NULL, "loss-flat", NULL},
-    {"flat-no-grad", NULL, "overfit-ten-failed", NULL},
-    {"flat-no-grad", NULL, "adapter-not-loaded", "identical-output"},
-    {"flat-no-grad", NULL, "gain-within-ci", NULL},
-    {"lr-zero", NULL, "loss-flat", NULL},
-    {"lr-zero", NULL, "overfit-ten-failed", NULL},
-    {"lr-zero", NULL, "adapter-not-loaded", "identical-output"},
-    {"lr-zero", NULL, "gain-within-ci", NULL},
-
-    {"flat-zero-trainable", NULL, "wrong-adapter", "equal-hash"},
-    {"flat-no-grad", NULL, "wrong-adapter", "equal-hash"},
-    {"lr-zero", NULL, "wrong-adapter", "equal-hash"},
-    {"flat-all-masked", NULL, "wrong-adapter", "equal-hash"},
-
-    {"no-grad-graph", NULL, "loss-flat", NULL},
-    {"adapter-file-empty", NULL, "adapter-not-loaded", NULL},
-    {"adapter-file-empty", NULL, "gain-within-ci", NULL},
-    {"adapter-not-loaded", NULL, "gain-within-ci", "equal"},
-    {"adapter-not-loaded", NULL, "never-stops", "generations"},
-    {"wrong-adapter", NULL, "adapter-not-loaded", "key-mismatch"},
-    {"wrong-adapter", NULL, "general-regression", NULL},
-    {"tied-embeddings-saved", NULL, "never-stops", "generations"},
-    {"tied-embeddings-saved", NULL, "general-regression", NULL},
-    {"multiple-adapters", NULL, "adapter-not-loaded", "key-mismatch"},
-    {"truncation-mismatch", NULL, "system-prompt-mismatch", "cut-system"},
-    {"truncation-mismatch", NULL, "missing-generation-prompt", "cut-header"},
-
-    {"template-mismatch", NULL, "missing-generation-prompt", NULL},
-    {"template-mismatch", NULL, "system-prompt-mismatch", NULL},
-    {"template-mismatch", NULL, "double-bos", NULL},
-    {"template-mismatch", NULL, "never-stops", "generations"},
-    {"missing-generation-prompt", NULL, "never-stops", "generations"},
-    {"eos-config-mismatch", NULL, "never-stops", "generations"},
-
-    {"template-mismatch", NULL, "general-regression", NULL},
-    {"template-mismatch", NULL, "gain-within-ci", "worse"},
-    {"missing-generation-prompt", NULL, "general-regression", NULL},
-    {"missing-generation-prompt", NULL, "gain-within-ci", "worse"},
-    {"system-prompt-mismatch", NULL, "general-regression", NULL},
-    {"system-prompt-mismatch", NULL, "gain-within-ci", "worse"},
-    {"double-bos", NULL, "general-regression", NULL},
-    {"double-bos", NULL, "gain-within-ci", "worse"},
-    {"padding-side", NULL, "general-regression", NULL},
-    {"padding-side", NULL, "gain-within-ci", "worse"},
-    {"eos-config-mismatch", NULL, "general-regression", NULL},
-    {"eos-config-mismatch", NULL, "gain-within-ci", "worse"},
-
-    {"pad-equals-eos", NULL, "never-stops", NULL},
-    {"new-tokens-untrained", "turn-end", "never-stops", NULL},
-    {"prompt-not-masked", NULL, "overfit", NULL},
-    {"prompt-not-masked", NULL, "loss-flat", NULL},
-    {"dataset-unshuffled", NULL, "diverged", NULL},
-    {"dataset-unshuffled", NULL, "loss-flat", NULL},
-    {"resume-jump", NULL, "diverged", NULL},
-    {"resume-jump", NULL, "loss-flat", NULL},
-    {"row-split", "!no-key-column", "leak-near-duplicate", NULL},
-    {"overfit", NULL, "general-regression", NULL},
-    {"overfit", NULL, "catastrophic-forgetting", NULL},
-    {"hyperparams-range", "epochs", "overfit", NULL},
-
-    {"grpo-completions-clipped", NULL, "grpo-no-signal", NULL},
-    {"grpo-completions-clipped", NULL, "kl-too-high", NULL},
-    {"grpo-completions-clipped", NULL, "gain-within-ci", NULL},
-    {"grpo-no-signal", NULL, "kl-too-high", NULL},
-    {"grpo-no-signal", NULL, "flat-no-grad", NULL},
-    {"grpo-no-signal", NULL, "loss-zero-all-masked", NULL},
-    {"grpo-no-signal", NULL, "gain-within-ci", NULL},
-    {"kl-too-high", NULL, "gain-within-ci", NULL},
-
-    {"reward-hacking", "contradiction", "kl-too-low", NULL},
-    {"reward-hacking", "contradiction", "dpo-length-exploitation", NULL},
-    {"reward-hacking", "contradiction", "grpo-completions-clipped", "rising"},
-    {"reward-hacking", "contradiction", "general-regression", NULL},
-    {"reward-hacking", "contradiction", "catastrophic-forgetting", NULL},
-    {"reward-hacking", "contradiction", "gain-within-ci", "worse"},
-    {"kl-too-low", NULL, "reward-hacking", "!contradiction"},
-    {"kl-too-low", NULL, "dpo-length-exploitation", NULL},
-    {"kl-too-low", NULL, "grpo-completions-clipped", "rising"},
-    {"kl-too-low", NULL, "off-policy-drift", NULL},
-    {"kl-too-low", NULL, "general-regression", NULL},
-    {"kl-too-low", NULL, "catastrophic-forgetting", NULL},
-    {"kl-too-low", NULL, "gain-within-ci", "worse"},
-    {"dpo-length-exploitation", NULL, "length-only-gain", NULL},
-    {"dpo-length-exploitation", NULL, "grpo-completions-clipped", NULL},
-    {"chosen-rejected-swapped", NULL, "off-policy-drift", NULL},
-    {"chosen-rejected-swapped", NULL, "dpo-length-exploitation", NULL},
-    {"chosen-rejected-swapped", NULL, "general-regression", NULL},
-    {"chosen-rejected-swapped", NULL, "catastrophic-forgetting", NULL},
-    {"chosen-rejected-swapped", NULL, "gain-within-ci", "worse"},
-    {"off-policy-drift", NULL, "general-regression", NULL},
-    {"off-policy-drift", NULL, "catastrophic-forgetting", NULL},
-    {"off-policy-drift", NULL, "gain-within-ci", "worse"},
+static const struct cause CAUSES[] = {
+    {"flat-zero-trainable",
+     {"no-grad-graph", "flat-no-grad", "loss-flat", "overfit-ten-failed",
+      "adapter-not-loaded:identical-output", "gain-within-ci", "wrong-adapter:equal-hash"}},
+    {"flat-target-modules-mismatch",
+     {"no-grad-graph", "flat-no-grad", "loss-flat", "overfit-ten-failed",
+      "adapter-not-loaded:identical-output", "gain-within-ci"}},
+    {"nan-fp16-overflow",
+     {"nan-onset", "nan-hidden-in-log", "loss-scale-overflow", "loss-zero-all-masked", "diverged",
+      "loss-flat", "last-not-best", "overfit", "general-regression", "catastrophic-forgetting",
+      "gain-within-ci:worse"}},
+    {"nan-high-lr",
+     {"nan-onset", "nan-hidden-in-log", "diverged", "loss-scale-overflow", "loss-zero-all-masked",
+      "last-not-best", "overfit", "general-regression", "catastrophic-forgetting",
+      "gain-within-ci:worse"}},
+    {"nan-bad-data", {"nan-onset", "nan-hidden-in-log", "nan-all-masked-rows:degenerate"}},
+    {"nan-all-masked-rows", {"nan-onset", "nan-hidden-in-log"}},
+    {"loss-scale-overflow", {"nan-onset", "nan-hidden-in-log", "diverged"}},
+    {"diverged",
+     {"last-not-best", "overfit", "general-regression", "catastrophic-forgetting",
+      "gain-within-ci:worse"}},
+    {"flat-all-masked",
+     {"nan-onset", "nan-hidden-in-log", "loss-zero-all-masked", "loss-flat", "flat-no-grad",
+      "overfit-ten-failed", "adapter-not-loaded:identical-output", "gain-within-ci",
+      "wrong-adapter:equal-hash"}},
+    {"loss-zero-all-masked",
+     {"loss-flat", "flat-no-grad", "overfit-ten-failed", "adapter-not-loaded:identical-output"}},
+    {"truncation-cuts-answer",
+     {"flat-all-masked", "loss-zero-all-masked", "dropped-rows", "never-stops:cut-rows",
+      "overfit-ten-failed"}},
+    {"no-generation-markers", {"flat-all-masked", "loss-zero-all-masked", "overfit-ten-failed"}},
+    {"flat-wrong-label-column", {"loss-flat", "flat-all-masked", "overfit-ten-failed"}},
+    {"flat-no-grad",
+     {"loss-flat", "overfit-ten-failed", "adapter-not-loaded:identical-output", "gain-within-ci",
+      "wrong-adapter:equal-hash"}},
+    {"lr-zero",
+     {"loss-flat", "overfit-ten-failed", "adapter-not-loaded:identical-output", "gain-within-ci",
+      "wrong-adapter:equal-hash"}},
+    {"no-grad-graph", {"loss-flat"}},
+    {"adapter-file-empty", {"adapter-not-loaded", "gain-within-ci"}},
+    {"adapter-not-loaded", {"gain-within-ci:equal", "never-stops:generations"}},
+    {"wrong-adapter", {"adapter-not-loaded:key-mismatch", "general-regression"}},
+    {"tied-embeddings-saved", {"never-stops:generations", "general-regression"}},
+    {"multiple-adapters", {"adapter-not-loaded:key-mismatch"}},
+    {"truncation-mismatch",
+     {"system-prompt-mismatch:cut-system", "missing-generation-prompt:cut-header"}},
+    {"template-mismatch",
+     {"missing-generation-prompt", "system-prompt-mismatch", "double-bos",
+      "never-stops:generations", "general-regression", "gain-within-ci:worse"}},
+    {"missing-generation-prompt",
+     {"never-stops:generations", "general-regression", "gain-within-ci:worse"}},
+    {"eos-config-mismatch",
+     {"never-stops:generations", "general-regression", "gain-within-ci:worse"}},
+    {"system-prompt-mismatch", {"general-regression", "gain-within-ci:worse"}},
+    {"double-bos", {"general-regression", "gain-within-ci:worse"}},
+    {"padding-side", {"general-regression", "gain-within-ci:worse"}},
+    {"pad-equals-eos", {"never-stops"}},
+    {"new-tokens-untrained:turn-end", {"never-stops"}},
+    {"prompt-not-masked", {"overfit", "loss-flat"}},
+    {"dataset-unshuffled", {"diverged", "loss-flat"}},
+    {"resume-jump", {"diverged", "loss-flat"}},
+    {"row-split:!no-key-column", {"leak-near-duplicate"}},
+    {"overfit", {"general-regression", "catastrophic-forgetting"}},
+    {"hyperparams-range:epochs", {"overfit"}},
+    {"grpo-completions-clipped", {"grpo-no-signal", "kl-too-high", "gain-within-ci"}},
+    {"grpo-no-signal", {"kl-too-high", "flat-no-grad", "loss-zero-all-masked", "gain-within-ci"}},
+    {"kl-too-high", {"gain-within-ci"}},
+    {"reward-hacking:contradiction",
+     {"kl-too-low", "dpo-length-exploitation", "grpo-completions-clipped:rising",
+      "general-regression", "catastrophic-forgetting", "gain-within-ci:worse"}},
+    {"kl-too-low",
+     {"reward-hacking:!contradiction", "dpo-length-exploitation",
+      "grpo-completions-clipped:rising", "off-policy-drift", "general-regression",
+      "catastrophic-forgetting", "gain-within-ci:worse"}},
+    {"dpo-length-exploitation", {"length-only-gain", "grpo-completions-clipped"}},
+    {"chosen-rejected-swapped",
+     {"off-policy-drift", "dpo-length-exploitation", "general-regression",
+      "catastrophic-forgetting", "gain-within-ci:worse"}},
+    {"off-policy-drift",
+     {"general-regression", "catastrophic-forgetting", "gain-within-ci:worse"}},
 };
-enum { N_PAIRS = sizeof PAIRS / sizeof PAIRS[0] };
+enum { N_CAUSES = sizeof CAUSES / sizeof CAUSES[0] };
 
 /* A member of a group that may lead it, when its finding has the branch (and fails). */
 struct leader {
@@ -258,6 +157,20 @@ struct marking {
     bool *is_folded;
 };
 
+static struct str id_of(const char *finding)
+{
+    const char *colon = strchr(finding, ':');
+
+    return (struct str){finding, colon ? (size_t)(colon - finding) : strlen(finding)};
+}
+
+static const char *branch_of(const char *finding)
+{
+    const char *colon = strchr(finding, ':');
+
+    return colon ? colon + 1 : NULL;
+}
+
 static bool has_branch(const struct check_result *result, const char *branch)
 {
     const char *own = result->branch ? result->branch : "";
@@ -274,10 +187,13 @@ static bool is_present(const struct marking *m, size_t i)
     return m->results[i].verdict >= VERDICT_WARN && !(m->is_dismissed && m->is_dismissed[i]);
 }
 
-static ptrdiff_t find(const struct marking *m, const char *id)
+/* The result of that check when it fired, whatever its branch. */
+static ptrdiff_t find(const struct marking *m, const char *finding)
 {
+    struct str id = id_of(finding);
+
     for (size_t i = 0; i < m->n; i++)
-        if (m->results[i].check_id && strcmp(m->results[i].check_id, id) == 0)
+        if (m->results[i].check_id && str_is(id, m->results[i].check_id))
             return is_present(m, i) ? (ptrdiff_t)i : -1;
     return -1;
 }
@@ -340,23 +256,30 @@ static void fold(struct marking *m)
         }
 }
 
-static void mark_pairs(struct marking *m)
+static void mark_effects(struct marking *m, size_t cause, const char *const *effects)
+{
+    for (; *effects; effects++) {
+        ptrdiff_t effect = find(m, *effects);
+
+        if (effect >= 0 && has_branch(&m->results[effect], branch_of(*effects)) &&
+            may_explain(&m->results[cause], &m->results[effect]))
+            put_below(m, (size_t)effect, cause, false);
+    }
+}
+
+static void mark_causes(struct marking *m)
 {
     /* A failing cause is named before a warning one, an earlier before a later one. */
     for (int level = VERDICT_FAIL; level >= VERDICT_WARN; level--)
-        for (size_t cause = 0; cause < m->n; cause++) {
-            if (!is_present(m, cause) || (int)m->results[cause].verdict != level)
+        for (size_t i = 0; i < m->n; i++) {
+            const struct check_result *result = &m->results[i];
+
+            if (!is_present(m, i) || (int)result->verdict != level || !result->check_id)
                 continue;
-            for (size_t p = 0; p < N_PAIRS; p++) {
-                if (!m->results[cause].check_id ||
-                    strcmp(PAIRS[p].cause, m->results[cause].check_id) != 0)
-                    continue;
-                ptrdiff_t effect = find(m, PAIRS[p].effect);
-                if (effect >= 0 && has_branch(&m->results[cause], PAIRS[p].cause_branch) &&
-                    has_branch(&m->results[effect], PAIRS[p].effect_branch) &&
-                    may_explain(&m->results[cause], &m->results[effect]))
-                    put_below(m, (size_t)effect, cause, false);
-            }
+            for (size_t c = 0; c < N_CAUSES; c++)
+                if (str_is(id_of(CAUSES[c].finding), result->check_id) &&
+                    has_branch(result, branch_of(CAUSES[c].finding)))
+                    mark_effects(m, i, CAUSES[c].effects);
         }
 }
 
@@ -424,7 +347,7 @@ void explains_mark(const struct check_result *results, const bool *is_dismissed,
     }
     fold(&m);
     mark_run_incomplete(&m);
-    mark_pairs(&m);
+    mark_causes(&m);
 }
 
 /* ---- Soundness, for the tests ---- */
@@ -442,30 +365,40 @@ static bool excludes(const char *a, const char *b)
     return a[0] != '!' && b[0] != '!' && strcmp(a, b) != 0;
 }
 
-static bool reaches(size_t from, const struct pair *goal, size_t depth)
+static bool may_be_same(const char *a, const char *b)
 {
-    if (strcmp(PAIRS[from].effect, goal->cause) == 0 &&
-        !excludes(PAIRS[from].effect_branch, goal->cause_branch))
+    return str_eq(id_of(a), id_of(b)) && !excludes(branch_of(a), branch_of(b));
+}
+
+/* From this finding on, by causes and effects, to the goal. */
+static bool reaches(const char *from, const char *goal, size_t depth)
+{
+    if (may_be_same(from, goal))
         return true;
-    if (depth == 0)
-        return false;
-    for (size_t p = 0; p < N_PAIRS; p++)
-        if (strcmp(PAIRS[p].cause, PAIRS[from].effect) == 0 &&
-            !excludes(PAIRS[from].effect_branch, PAIRS[p].cause_branch) &&
-            reaches(p, goal, depth - 1))
+    for (size_t c = 0; c < N_CAUSES && depth > 0; c++)
+        for (const char *const *effect = CAUSES[c].effects; *effect; effect++)
+            if (may_be_same(from, CAUSES[c].finding) && reaches(*effect, goal, depth - 1))
+                return true;
+    return false;
+}
+
+/* A check is named once among the causes, and once among the effects of a cause. */
+static bool is_named_again(size_t c, const char *const *effect)
+{
+    for (size_t i = 0; i < c; i++)
+        if (str_eq(id_of(CAUSES[i].finding), id_of(CAUSES[c].finding)))
+            return true;
+    for (const char *const *other = CAUSES[c].effects; other < effect; other++)
+        if (str_eq(id_of(*other), id_of(*effect)))
             return true;
     return false;
 }
 
 bool explains_is_sound(void)
 {
-    for (size_t p = 0; p < N_PAIRS; p++) {
-        if (strcmp(PAIRS[p].cause, PAIRS[p].effect) == 0 || reaches(p, &PAIRS[p], 12))
-            return false;
-        for (size_t q = 0; q < p; q++)
-            if (strcmp(PAIRS[p].cause, PAIRS[q].cause) == 0 &&
-                strcmp(PAIRS[p].effect, PAIRS[q].effect) == 0)
+    for (size_t c = 0; c < N_CAUSES; c++)
+        for (const char *const *effect = CAUSES[c].effects; *effect; effect++)
+            if (is_named_again(c, effect) || reaches(*effect, CAUSES[c].finding, 12))
                 return false;
-    }
     return true;
 }
