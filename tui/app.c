@@ -236,6 +236,7 @@ static void end_import(struct app *app)
     app->desk.is_importing = app->n_imports > 0;
     app->desk.import_total = 0;
     app->needs_reload = true;
+    app->facts_are_stale = true;
     app->wants_runs = true;
 }
 
@@ -253,6 +254,7 @@ static void take_messages(struct app *app)
                 app->desk.import_done = 1;      /* what is left of it is checking */
                 app->desk.import_total = 0;
             }
+            app->facts_are_stale |= message.tag == WORKER_IMPORT || message.b;
             app->needs_reload = true;
             break;
         case JOB_DONE:

@@ -77,23 +77,26 @@ void app_draw_title(struct app *app, struct canvas *canvas)
 
 /* ---- Where one is ---- */
 
-/* A low terminal has no room for the cause under the list. */
-static bool draw_cause(const struct app *app, struct canvas *canvas, int row)
+/* A low terminal has no room for the cause under the list: it stands in the two rows below, the
+ * check above its finding. */
+static const struct verdict_row *cause_below(const struct app *app)
 {
     const struct verdicts *verdicts = app->desk.verdicts;
-    const struct verdict_row *cause;
-    int column;
 
-    if (!verdicts || verdicts->headline < 0 || canvas->rows >= 17 || app->focus != SLOT_TRIAGE)
-        return false;
-    cause = &verdicts->rows[verdicts->headline];
-    column = canvas_puts(canvas, row, 0, STYLE_STRONG,
-                         verdicts->headline_is_warning ? "maybe: " : "cause: ");
-    column = canvas_puts(canvas, row, column, verdict_style(cause->result.verdict),
-                         cause->check->id);
-    canvas_printf(canvas, row, column, STYLE_TEXT, "  %s",
-                  cause->result.finding ? cause->result.finding : "");
-    return true;
+    if (!verdicts || verdicts->headline < 0 || app->canvas->rows >= 17 ||
+        app->focus != SLOT_TRIAGE)
+        return NULL;
+    return &verdicts->rows[verdicts->headline];
+}
+
+static void draw_cause(const struct app *app, struct canvas *canvas, int row,
+                       const struct verdict_row *cause)
+{
+    int column = canvas_puts(canvas, row, 0, STYLE_STRONG,
+                             app->desk.verdicts->headline_is_warning ? "possible cause: "
+                                                                     : "likely cause: ");
+
+    canvas_puts(canvas, row, column, verdict_style(cause->result.verdict), cause->check->id);
 }
 
 /* "yours: 2 findings (1 to export), 1 remark" */
@@ -126,8 +129,12 @@ static void draw_position(struct app *app, struct canvas *canvas, int row)
                     app->message);
         return;
     }
-    if (draw_cause(app, canvas, row))
+    if (cause_below(app)) {
+        const char *finding = cause_below(app)->result.finding;
+
+        canvas_puts(canvas, row, 0, STYLE_TEXT, finding ? finding : "");
         return;
+    }
     for (int i = 0; verdicts && i < N_STAGES; i++) {
         const struct stage_row *stage = &verdicts->stages[i];
         int column;
@@ -159,10 +166,19 @@ static struct str whole_values(const struct canvas *canvas, struct str text, int
     return cut;
 }
 
+/* Only what is seen has been loaded. */
+static const struct view *shown_main(const struct app *app)
+{
+    for (size_t i = 0; i < app->n_panes; i++)
+        if (app->panes[i].slot == SLOT_MAIN)
+            return app->panes[i].view;
+    return NULL;
+}
+
 /* From whichever pane has some: the focused first, then the main one. */
 static void draw_values(struct app *app, struct canvas *canvas, int row)
 {
-    const struct view *views[2] = {app_focused(app), app_view(app, app->main_view)};
+    const struct view *views[2] = {app_focused(app), shown_main(app)};
     struct buf text;
     int column = 0;
 
@@ -262,6 +278,8 @@ void app_draw_bottom(struct app *app, struct canvas *canvas, int row)
     if (app->prompt.kind != PROMPT_NONE && app->prompt.candidates[0])
         canvas_text(canvas, row, 0, STYLE_DIM,
                     whole_values(canvas, str_of(app->prompt.candidates), canvas->columns));
+    else if (cause_below(app) && !app->search[0])
+        draw_cause(app, canvas, row, cause_below(app));
     else
         draw_values(app, canvas, row);
     draw_position(app, canvas, row + 1);

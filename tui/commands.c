@@ -252,6 +252,19 @@ static const struct view_ops *view_by_start(const char *start)
     return found;
 }
 
+/* Everything is saved at once, so that all of these only leave. */
+static bool run_quit_as_in_vi(struct app *app, const char *name)
+{
+    static const char *const names[] = {"q", "q!", "qa", "wq", "x"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0) {
+            app->wants_quit = true;
+            return true;
+        }
+    return false;
+}
+
 static void say_unknown(struct app *app, const char *name)
 {
     for (const struct named *c = COMMANDS; c->name; c++)
@@ -283,7 +296,7 @@ void app_command(struct app *app, const char *command)
         app_open_view(app, view_by_id(name));
     else if (view_by_start(name))
         app_open_view(app, view_by_start(name));
-    else if (!run_action(app, name))
+    else if (!run_action(app, name) && !run_quit_as_in_vi(app, name))
         say_unknown(app, name);
     app_after_action(app);
 }

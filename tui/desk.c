@@ -12,7 +12,12 @@ static int load_run(struct app *app, struct error *err)
     struct desk *desk = &app->desk;
     int rc = verdicts_load(app->reader, desk->run_id, app->desk_arena, &app->verdicts, err);
 
-    if (rc == OK)
+    if (app->facts && (app->facts_are_stale || app->facts->run.id != desk->run_id)) {
+        run_facts_close(app->facts);
+        app->facts = NULL;
+    }
+    app->facts_are_stale = false;
+    if (rc == OK && !app->facts)
         rc = run_facts_open(&app->facts, app->reader, desk->run_id, err);
     if (rc == OK)
         rc = store_remarks(app->reader, app->verdicts.run.key, app->desk_arena, &desk->remarks,
@@ -50,8 +55,6 @@ int app_load_desk(struct app *app, struct error *err)
     struct desk *desk = &app->desk;
     int rc;
 
-    run_facts_close(app->facts);
-    app->facts = NULL;
     desk->verdicts = NULL;
     desk->facts = NULL;
     desk->n_remarks = desk->n_user_findings = desk->n_runs = 0;

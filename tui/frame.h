@@ -80,6 +80,7 @@ struct app {
     char folder_key[4096];      /* real path of the first path: which cached run to show */
     int n_imports;              /* asked for and not ended */
     int64_t progress_at;        /* of the last progress that was shown */
+    bool facts_are_stale;       /* not so after a mark or a remark: reading them again takes time */
     int64_t checks_asked_for;   /* run whose missing verdicts were asked for */
     bool has_acted;             /* the user pressed a key: the run is not changed under them */
     FILE *record;

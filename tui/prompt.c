@@ -84,6 +84,20 @@ static void drop(struct prompt *prompt, size_t from, size_t to)
     prompt->at = from;
 }
 
+static void drop_word(struct prompt *prompt)
+{
+    size_t from = prompt->at;
+
+    while (from > 0 && prompt->text.p[from - 1] == ' ')
+        from--;
+    while (from > 0 && prompt->text.p[from - 1] != ' ' && prompt->text.p[from - 1] != '/')
+        from--;
+    if (from == prompt->at && from > 0)
+        from--;
+    if (prompt->at > from)
+        drop(prompt, from, prompt->at);
+}
+
 static size_t after(const struct prompt *prompt)
 {
     int32_t codepoint;
@@ -198,6 +212,9 @@ enum prompt_result prompt_key(struct prompt *prompt, int key, prompt_complete_fn
         return PROMPT_GOES_ON;
     case 21:                    /* Ctrl-U */
         set_text(prompt, "");
+        return PROMPT_CHANGED;
+    case 23:                    /* Ctrl-W */
+        drop_word(prompt);
         return PROMPT_CHANGED;
     case KEYCODE_UP:
         show_history(prompt, -1);

@@ -199,6 +199,11 @@ static void release_write(void *argument)
     free(request);
 }
 
+static bool changes_facts(enum write_kind kind)
+{
+    return kind == WRITE_ANSWER || kind == WRITE_VERDICTS;
+}
+
 static int do_write(struct job *job, void *argument, struct error *err)
 {
     struct write_request *w = argument;
@@ -233,7 +238,7 @@ static int do_write(struct job *job, void *argument, struct error *err)
         break;
     }
     if (rc == OK)
-        job_send(job, JOB_BATCH, w->run_id, 0, "%s", "");
+        job_send(job, JOB_BATCH, w->run_id, changes_facts(w->kind), "%s", "");
     return rc;
 }
 
@@ -265,7 +270,7 @@ static int post(struct write_request *request, struct error *err)
         return error_set(err, E_LIMIT, "text longer than %u bytes", ARENA_FRAME_BYTES);
     }
     return job_post(request->worker->job, do_write, request, release_write, WORKER_WRITE,
-                    request->kind != WRITE_ANSWER && request->kind != WRITE_VERDICTS, err);
+                    !changes_facts(request->kind), err);
 }
 
 static int post_texts(struct worker *worker, enum write_kind kind, const struct run *run,

@@ -1,8 +1,9 @@
 /* What the UI asks of its worker thread: imports with checks, and everything the user writes.
  *
  * The worker owns the writing connection. Each call posts a request and returns; when it is done
- * (or a run is ready) a JOB_BATCH message with the run's id arrives. Small writes are urgent: they
- * are served between the batches of an import. */
+ * (or a run is ready) a JOB_BATCH message with the run's id arrives; b is 0 when a write changed
+ * nothing but what the user wrote. Small writes are urgent: they are served in the middle of an
+ * import. */
 #ifndef TUI_WORKER_H
 #define TUI_WORKER_H
 
