@@ -9,6 +9,7 @@
 
 #include "core/base/unicode.h"
 #include "core/facts/config_names.h"
+#include "core/facts/config_values.h"
 #include "core/facts/metric_names.h"
 #include "core/read/source.h"
 #include "core/read/yaml.h"

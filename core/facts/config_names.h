@@ -15,15 +15,6 @@
  * ("fp16.enabled", "zero_optimization.stage"), then by their last part where that is unambiguous.
  * *inverts is set when the raw value means the opposite. */
 const char *config_name(enum side side, const char *raw_name, bool *inverts);
-/* The value as the canonical name means it ("fa2" is flash_attention_2), or the value itself.
- * Borrowed: a constant or `value`. *type is changed with it. */
-const char *config_value(const char *name, const char *value, enum value_type *type);
-/* True when the value leaves it open ("auto", ""): such a row gets no canonical name. */
-bool config_value_is_open(const char *name, const char *value, enum value_type type);
-/* The i-th canonical setting that a raw one implies besides its own: precision "bf16-mixed" says
- * bf16 is true. NULL: no more. Everything returned is constant. */
-const char *config_implied(const char *raw_name, const char *value, size_t i, const char **implied,
-                           enum value_type *type);
 /* Is it a training setting of any framework? A mapping with two or more such keys is a settings
  * file. Words that other files use as well ("beta", "stage", "r", "dataset") are not counted. */
 bool config_name_is_known(const char *raw_name);

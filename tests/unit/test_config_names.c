@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/facts/config_names.h"
+#include "core/facts/config_values.h"
 
 struct spelling_case {
     const char *raw, *name;
