@@ -165,6 +165,16 @@ void fake_line(struct fake_run *run, const char *name, double first, double last
     fake_curve(run, name, y, n);
 }
 
+struct fake_run *fake_run_with_rows(const double *loss, const double *grad, size_t n)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    fake_curve(run, "loss", loss, n);
+    if (grad)
+        fake_curve(run, "grad_norm", grad, n);
+    return run;
+}
+
 void fake_level(struct fake_run *run, const char *name, double value, size_t n)
 {
     fake_line(run, name, value, value, n);

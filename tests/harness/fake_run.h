@@ -22,6 +22,8 @@
 struct fake_run;
 
 struct fake_run *fake_run_new(enum run_kind kind);
+/* A fresh sft run with rows of loss and, unless NULL, grad_norm. */
+struct fake_run *fake_run_with_rows(const double *loss, const double *grad, size_t n);
 void fake_run_free(struct fake_run *run);
 struct arena *fake_arena(struct fake_run *run);
 

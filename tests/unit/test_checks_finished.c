@@ -10,17 +10,9 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
-
-static const struct evidence *at_line(const struct check_result *r, int64_t line)
-{
-    for (size_t i = 0; i < r->n_evidence; i++)
-        if (r->evidence[i].line == line)
-            return &r->evidence[i];
-    return NULL;
-}
 
 static struct fake_run *sft(void)
 {
@@ -58,8 +50,8 @@ static void an_exception_at_the_end_is_quoted_with_its_place(void **state)
     assert_string_equal(r.branch, "exception");
     assert_non_null(strstr(r.finding, "No space left"));
     assert_non_null(strstr(r.finding, "step 20 of 400"));
-    assert_string_equal(at_line(&r, 210)->kind, "log");
-    assert_string_equal(at_line(&r, 190)->kind, "log");
+    assert_string_equal(judged_at_line(&r, 210)->kind, "log");
+    assert_string_equal(judged_at_line(&r, 190)->kind, "log");
     fake_run_free(run);
 }
 
@@ -75,7 +67,7 @@ static void a_log_that_stops_is_a_warning(void **state)
     fake_check(run, &check_run_incomplete, &r);
     assert_int_equal(r.verdict, VERDICT_WARN);
     assert_string_equal(r.branch, "stopped");
-    assert_non_null(at_line(&r, 77));
+    assert_non_null(judged_at_line(&r, 77));
     fake_run_free(run);
 }
 
@@ -154,8 +146,8 @@ static void the_missing_graph_names_its_cause(void **state)
     fake_check(run, &check_no_grad_graph, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_non_null(strstr(r.finding, "checkpointing"));
-    assert_non_null(at_line(&r, 40));
-    assert_non_null(at_line(&r, 30));
+    assert_non_null(judged_at_line(&r, 40));
+    assert_non_null(judged_at_line(&r, 30));
     fake_run_free(run);
 }
 
@@ -196,7 +188,7 @@ static void the_precision_error_fails_at_its_line(void **state)
         ->line = 12;
     fake_check(run, &check_bf16_unsupported, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
-    assert_non_null(at_line(&r, 12));
+    assert_non_null(judged_at_line(&r, 12));
     fake_run_free(run);
 }
 
@@ -255,7 +247,7 @@ static void the_embedding_assertion_is_about_ids_not_labels(void **state)
     fake_check(run, &check_vocab_mismatch, &ids);
     fake_check(run, &check_nan_label_out_of_range, &labels);
     assert_int_equal(ids.verdict, VERDICT_FAIL);
-    assert_non_null(at_line(&ids, 5));
+    assert_non_null(judged_at_line(&ids, 5));
     assert_int_equal(labels.verdict, VERDICT_UNKNOWN);
     fake_run_free(run);
 }
@@ -335,7 +327,7 @@ static void a_target_out_of_bounds_names_the_label(void **state)
     fake_check(run, &check_nan_label_out_of_range, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_non_null(strstr(r.finding, "label 3"));
-    assert_non_null(at_line(&r, 66));
+    assert_non_null(judged_at_line(&r, 66));
     fake_run_free(run);
 }
 
@@ -444,7 +436,7 @@ static void a_loss_that_jumps_and_stays_fails_at_the_jump(void **state)
     fake_check(run, &check_diverged, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_int_equal(r.from_step, 26);
-    assert_non_null(at_line(&r, 27));
+    assert_non_null(judged_at_line(&r, 27));
     fake_run_free(run);
 }
 

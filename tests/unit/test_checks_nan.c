@@ -12,42 +12,15 @@
 #include "core/checks/registry.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
-
-static const struct evidence *at_step(const struct check_result *r, int64_t step)
-{
-    for (size_t i = 0; i < r->n_evidence; i++)
-        if (r->evidence[i].step == step)
-            return &r->evidence[i];
-    return NULL;
-}
-
-static const struct evidence *with_text(const struct check_result *r, const char *text)
-{
-    for (size_t i = 0; i < r->n_evidence; i++)
-        if (r->evidence[i].text && strstr(r->evidence[i].text, text))
-            return &r->evidence[i];
-    return NULL;
-}
-
-/* Rows with loss and grad_norm; sft. */
-static struct fake_run *with_rows(const double *loss, const double *grad, size_t n)
-{
-    struct fake_run *run = fake_run_new(KIND_SFT);
-
-    fake_curve(run, "loss", loss, n);
-    if (grad)
-        fake_curve(run, "grad_norm", grad, n);
-    return run;
-}
 
 /* ---- The reading of loss 0.0 ---- */
 
 static enum loss_zero_reading reading(const double *loss, const double *grad, size_t n)
 {
-    struct fake_run *run = with_rows(loss, grad, n);
+    struct fake_run *run = fake_run_with_rows(loss, grad, n);
     struct loss_zero zero;
 
     loss_zero_read(fake_facts(run), &zero);
@@ -111,7 +84,7 @@ static void dpo_at_zero_with_wide_margins_is_saturated(void **state)
 static void zeros_beside_nan_gradients_hide_a_nan(void **state)
 {
     const double loss[] = {2.1, 1.9, 1.46, 0, 0, 0}, grad[] = {1, 1, NAN, NAN, NAN, NAN};
-    struct fake_run *run = with_rows(loss, grad, 6);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 6);
     struct check_result r;
 
     (void)state;
@@ -119,7 +92,7 @@ static void zeros_beside_nan_gradients_hide_a_nan(void **state)
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_int_equal(r.confidence, CONFIDENCE_CERTAIN);
     assert_int_equal(r.from_step, 3);
-    const struct evidence *e = at_step(&r, 3);
+    const struct evidence *e = judged_at_step(&r, 3);
     assert_non_null(e);
     assert_int_equal(e->last_step, 6);
     assert_int_equal(e->line, 4);
@@ -129,7 +102,7 @@ static void zeros_beside_nan_gradients_hide_a_nan(void **state)
 static void trailing_zeros_without_grad_norm_hide_a_nan(void **state)
 {
     const double loss[] = {2.1, 3.9, 0, 0, 0};
-    struct fake_run *run = with_rows(loss, NULL, 5);
+    struct fake_run *run = fake_run_with_rows(loss, NULL, 5);
     struct check_result r;
 
     (void)state;
@@ -158,7 +131,7 @@ static void one_skipped_step_is_a_warning_at_most(void **state)
 static void masked_batches_hide_no_nan(void **state)
 {
     const double loss[] = {2.1, 0, 1.46, 0, 1.3}, grad[] = {1, 0, 1, 0, 1};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 5);
     struct check_result r;
 
     (void)state;
@@ -170,7 +143,7 @@ static void masked_batches_hide_no_nan(void **state)
 static void a_wide_window_without_grad_norm_is_unknown(void **state)
 {
     const double loss[] = {2.1, 1.9, 1.46};
-    struct fake_run *run = with_rows(loss, NULL, 3);
+    struct fake_run *run = fake_run_with_rows(loss, NULL, 3);
     struct check_result r;
 
     (void)state;
@@ -186,7 +159,7 @@ static void a_wide_window_without_grad_norm_is_unknown(void **state)
 static void a_loss_that_stays_nan_has_its_interval(void **state)
 {
     const double loss[] = {2.1, 1.9, NAN, NAN};
-    struct fake_run *run = with_rows(loss, NULL, 4);
+    struct fake_run *run = fake_run_with_rows(loss, NULL, 4);
     struct check_result r;
 
     (void)state;
@@ -195,7 +168,7 @@ static void a_loss_that_stays_nan_has_its_interval(void **state)
     assert_non_null(strstr(r.finding, "step 3"));
     assert_non_null(strstr(r.finding, "step 2"));
     assert_int_equal(r.from_step, 3);
-    assert_int_equal(at_step(&r, 3)->line, 4);
+    assert_int_equal(judged_at_step(&r, 3)->line, 4);
     fake_run_free(run);
 }
 
@@ -211,14 +184,14 @@ static void an_exception_about_such_numbers_is_the_onsets(void **state)
 
     (void)state;
     for (size_t i = 0; i < N(CASES); i++) {
-        struct fake_run *run = with_rows(loss, NULL, 4);
+        struct fake_run *run = fake_run_with_rows(loss, NULL, 4);
         struct check_result r;
 
         fake_event(run, "exception", NULL, 4, CASES[i].message);
         fake_capture(run, 1, "RuntimeError");
         fake_capture(run, 2, CASES[i].message);
         fake_check(run, &check_nan_onset, &r);
-        assert_int_equal(with_text(&r, CASES[i].message) != NULL, CASES[i].is_ours);
+        assert_int_equal(judged_with_text(&r, CASES[i].message) != NULL, CASES[i].is_ours);
         fake_run_free(run);
     }
 }
@@ -226,7 +199,7 @@ static void an_exception_about_such_numbers_is_the_onsets(void **state)
 static void an_isolated_nan_is_a_warning(void **state)
 {
     const double loss[] = {2.1, NAN, 1.8, 1.7};
-    struct fake_run *run = with_rows(loss, NULL, 4);
+    struct fake_run *run = fake_run_with_rows(loss, NULL, 4);
     struct check_result r;
 
     (void)state;
@@ -238,7 +211,7 @@ static void an_isolated_nan_is_a_warning(void **state)
 static void skipped_fp16_steps_are_no_onset(void **state)
 {
     const double loss[] = {2.1, 1.9, 1.8, 1.7}, grad[] = {1, INFINITY, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, 4);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 4);
     struct check_result r;
 
     (void)state;
@@ -252,7 +225,7 @@ static void skipped_fp16_steps_are_no_onset(void **state)
 static void nan_rows_with_living_gradients_are_said_to_be_so(void **state)
 {
     const double loss[] = {2.1, 1.9, NAN, NAN, NAN}, grad[] = {1, 1, 1, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 5);
     struct check_result r;
 
     (void)state;
@@ -279,7 +252,7 @@ static const double DEAD[] = {2.1, 1.9, 1.8, 0, 0, 0}, DEAD_G[] = {1, 1, 1, NAN,
 
 static void fp16_on_a_bf16_base_with_a_nan_fails(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -287,16 +260,16 @@ static void fp16_on_a_bf16_base_with_a_nan_fails(void **state)
     fake_setting_on(run, SIDE_MODEL, "torch_dtype", "bfloat16");
     fake_check(run, &check_nan_fp16_overflow, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
-    assert_non_null(with_text(&r, "fp16 = true"));
-    assert_non_null(with_text(&r, "torch_dtype = bfloat16"));
-    assert_non_null(at_step(&r, 4));
+    assert_non_null(judged_with_text(&r, "fp16 = true"));
+    assert_non_null(judged_with_text(&r, "torch_dtype = bfloat16"));
+    assert_non_null(judged_at_step(&r, 4));
     assert_int_equal(r.from_step, NONE);
     fake_run_free(run);
 }
 
 static void t5_is_a_bf16_base_by_its_family(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -324,7 +297,7 @@ static void the_setting_alone_is_a_possible_fault(void **state)
 
 static void the_same_curve_under_bf16_passes(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -353,7 +326,7 @@ static void fp16_on_an_fp32_base_passes(void **state)
 
 static void an_unknown_precision_asks_for_the_arguments(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -370,7 +343,7 @@ static const double RAMP_G[] = {1, 1.1, 1, 0.9, 1, 1.2, 60, 200, 900, NAN, NAN};
 
 static void a_ramp_above_the_bound_fails(void **state)
 {
-    struct fake_run *run = with_rows(RAMP, RAMP_G, N(RAMP));
+    struct fake_run *run = fake_run_with_rows(RAMP, RAMP_G, N(RAMP));
     struct check_result r;
 
     (void)state;
@@ -378,8 +351,8 @@ static void a_ramp_above_the_bound_fails(void **state)
     fake_check(run, &check_nan_high_lr, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_int_equal(r.confidence, CONFIDENCE_STRONG);
-    assert_non_null(with_text(&r, "learning_rate = 0.005"));
-    assert_non_null(at_step(&r, 10));
+    assert_non_null(judged_with_text(&r, "learning_rate = 0.005"));
+    assert_non_null(judged_at_step(&r, 10));
     assert_non_null(strstr(r.fixes[0], "0.0005"));
     fake_run_free(run);
 }
@@ -388,7 +361,7 @@ static void a_high_rate_without_a_ramp_is_not_the_cause(void **state)
 {
     const double loss[] = {0.6, 2.9, 0.7, 0.5, 2.8, 0.9, 0.6, 2.7, 0, 0, 0};
     const double grad[] = {1, 3, 1, 2, 3, 2, 1, 3, NAN, NAN, NAN};
-    struct fake_run *run = with_rows(loss, grad, N(loss));
+    struct fake_run *run = fake_run_with_rows(loss, grad, N(loss));
     struct check_result r;
 
     (void)state;
@@ -401,7 +374,7 @@ static void a_high_rate_without_a_ramp_is_not_the_cause(void **state)
 static void an_onset_within_warmup_fails(void **state)
 {
     const double loss[] = {2.0, 1.9, 1.95, 0, 0, 0}, grad[] = {1, 1, 1, NAN, NAN, NAN};
-    struct fake_run *run = with_rows(loss, grad, N(loss));
+    struct fake_run *run = fake_run_with_rows(loss, grad, N(loss));
     struct check_result r;
 
     (void)state;
@@ -414,7 +387,7 @@ static void an_onset_within_warmup_fails(void **state)
 
 static void a_gradient_that_explodes_at_an_ordinary_rate_is_a_warning(void **state)
 {
-    struct fake_run *run = with_rows(RAMP, RAMP_G, N(RAMP));
+    struct fake_run *run = fake_run_with_rows(RAMP, RAMP_G, N(RAMP));
     struct check_result r;
 
     (void)state;
@@ -428,7 +401,7 @@ static void a_gradient_that_explodes_at_an_ordinary_rate_is_a_warning(void **sta
 
 static void an_onset_without_a_known_rate_is_unknown(void **state)
 {
-    struct fake_run *run = with_rows(RAMP, RAMP_G, N(RAMP));
+    struct fake_run *run = fake_run_with_rows(RAMP, RAMP_G, N(RAMP));
     struct check_result r;
 
     (void)state;
@@ -440,7 +413,7 @@ static void an_onset_without_a_known_rate_is_unknown(void **state)
 static void a_spike_without_an_onset_passes(void **state)
 {
     const double loss[] = {2.0, 1.9, 9.0, 1.8, 1.7}, grad[] = {1, 1, 48, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, N(loss));
+    struct fake_run *run = fake_run_with_rows(loss, grad, N(loss));
     struct check_result r;
 
     (void)state;
@@ -455,7 +428,7 @@ static void a_spike_without_an_onset_passes(void **state)
 static void the_scale_search_of_fp16_is_no_finding(void **state)
 {
     const double loss[] = {2.1, 2.0, 1.9, 1.8, 1.7}, grad[] = {NAN, INFINITY, NAN, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 5);
     struct check_result hidden, onset;
 
     (void)state;
@@ -470,7 +443,7 @@ static void the_scale_search_of_fp16_is_no_finding(void **state)
 static void the_same_rows_to_the_end_are_a_finding(void **state)
 {
     const double loss[] = {2.1, 2.0, 1.9, 1.8, 1.7}, grad[] = {1, 1, NAN, NAN, NAN};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 5);
     struct check_result hidden, onset;
 
     (void)state;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 struct fixture {
     struct fake_run *run;
@@ -37,18 +37,7 @@ static int close_run(void **state)
 
 static void expect(struct fixture *f, const struct check *check, enum verdict verdict)
 {
-    fake_check(f->run, check, &f->result);
-    if (f->result.verdict != verdict)
-        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(f->result.verdict),
-                 f->result.finding ? f->result.finding : "", verdict_name(verdict));
-}
-
-static bool mentions(const char *const *texts, size_t n, const char *part)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strstr(texts[i], part))
-            return true;
-    return false;
+    judged_expect(f->run, check, verdict, &f->result);
 }
 
 /* "CUDA out of memory. Tried to allocate …" in the form of torch 1.5 to 2.0. */
@@ -140,7 +129,7 @@ static void an_error_that_was_retried_at_a_smaller_batch_passes(void **state)
     fake_decided(f->run)->has_end_marker = true;
     fake_decided(f->run)->run.outcome = OUTCOME_FINISHED;
     expect(f, &check_oom_train, VERDICT_PASS);
-    assert_true(mentions(f->result.information, f->result.n_information, "batch 8"));
+    assert_true(judged_informs(&f->result, "batch 8"));
     expect(f, &check_oom_memory_held, VERDICT_PASS);
     expect(f, &check_oom_eval, VERDICT_PASS);
     expect(f, &check_oom_longest_sequence, VERDICT_PASS);
@@ -187,7 +176,7 @@ static void another_process_with_half_of_the_gpu_holds_it(void **state)
     fake_capture(f->run, 3, "GiB");
     expect(f, &check_oom_memory_held, VERDICT_FAIL);
     assert_string_equal(f->result.branch, "other-process");
-    assert_true(mentions(f->result.fixes, f->result.n_fixes, "4711"));
+    assert_true(judged_offers(&f->result, "4711"));
     expect(f, &check_oom_train, VERDICT_UNKNOWN);
 }
 
@@ -336,7 +325,7 @@ static void without_lengths_the_form_alone_is_likely(void **state)
     old_message(f, 300, FULL);
     expect(f, &check_oom_longest_sequence, VERDICT_FAIL);
     assert_int_equal(f->result.confidence, CONFIDENCE_LIKELY);
-    assert_true(mentions(f->result.information, f->result.n_information, "lengths.csv"));
+    assert_true(judged_informs(&f->result, "lengths.csv"));
 }
 
 static void equally_long_rows_are_an_ordinary_step(void **state)

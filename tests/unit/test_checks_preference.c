@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -18,18 +18,7 @@ static struct check_result result;
 
 static void expect(struct fake_run *run, const struct check *check, enum verdict verdict)
 {
-    fake_check(run, check, &result);
-    if (result.verdict != verdict)
-        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(result.verdict),
-                 result.finding ? result.finding : "", verdict_name(verdict));
-}
-
-static bool informs(const char *part)
-{
-    for (size_t i = 0; i < result.n_information; i++)
-        if (strstr(result.information[i], part))
-            return true;
-    return false;
+    judged_expect(run, check, verdict, &result);
 }
 
 /* ---- grpo-completions-clipped ---- */
@@ -152,7 +141,7 @@ static void saturation_after_the_reward_rose_is_learned(void **state)
     fake_curve(run, "frac_reward_zero_std", z, N(z));
     fake_line(run, "reward", 0.1, 1.0, 20);
     expect(run, &check_grpo_no_signal, VERDICT_PASS);
-    assert_true(informs("learned"));
+    assert_true(judged_informs(&result, "learned"));
     fake_run_free(run);
 }
 

@@ -10,34 +10,7 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
-
-static const struct evidence *at_step(const struct check_result *r, int64_t step)
-{
-    for (size_t i = 0; i < r->n_evidence; i++)
-        if (r->evidence[i].step == step)
-            return &r->evidence[i];
-    return NULL;
-}
-
-static const struct evidence *with_text(const struct check_result *r, const char *text)
-{
-    for (size_t i = 0; i < r->n_evidence; i++)
-        if (r->evidence[i].text && strstr(r->evidence[i].text, text))
-            return &r->evidence[i];
-    return NULL;
-}
-
-/* Rows with loss and grad_norm; sft. */
-static struct fake_run *with_rows(const double *loss, const double *grad, size_t n)
-{
-    struct fake_run *run = fake_run_new(KIND_SFT);
-
-    fake_curve(run, "loss", loss, n);
-    if (grad)
-        fake_curve(run, "grad_norm", grad, n);
-    return run;
-}
+#include "tests/harness/judged.h"
 
 static const double DEAD[] = {2.1, 1.9, 1.8, 0, 0, 0}, DEAD_G[] = {1, 1, 1, NAN, NAN, NAN};
 
@@ -60,7 +33,7 @@ static void add_labels(struct fake_run *run, const char *split, size_t n, size_t
 
 static void masked_rows_and_a_nan_fail_with_the_row(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -83,7 +56,7 @@ static void isolated_zero_rows_fail_without_any_labels(void **state)
         loss[i] = is_masked ? 0.0 : 1.0 + 0.01 * (double)(i % 7);
         grad[i] = is_masked ? 0.0 : 1.0;
     }
-    struct fake_run *run = with_rows(loss, grad, 100);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 100);
     fake_check(run, &check_nan_all_masked_rows, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_string_equal(r.branch, "zero-rows");
@@ -94,7 +67,7 @@ static void isolated_zero_rows_fail_without_any_labels(void **state)
 static void one_zero_row_is_a_warning(void **state)
 {
     const double loss[] = {2, 1.9, 0, 1.8, 1.7}, grad[] = {1, 1, 0, 1, 1};
-    struct fake_run *run = with_rows(loss, grad, 5);
+    struct fake_run *run = fake_run_with_rows(loss, grad, 5);
     struct check_result r;
 
     (void)state;
@@ -133,7 +106,7 @@ static void evaluation_alone_may_be_masked(void **state)
     fake_check(run, &check_nan_all_masked_rows, &r);
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_string_equal(r.branch, "eval");
-    assert_non_null(at_step(&r, 20));
+    assert_non_null(judged_at_step(&r, 20));
     fake_run_free(run);
 }
 
@@ -152,7 +125,7 @@ static void nothing_known_about_labels_is_unknown(void **state)
 static void prompts_beyond_the_limit_count_when_the_prompt_is_masked(void **state)
 {
     struct sample rows[20];
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -187,7 +160,7 @@ static void add_rows(struct fake_run *run, size_t n, size_t bad, uint32_t flag)
 
 static void an_empty_answer_and_a_nan_fail(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -201,7 +174,7 @@ static void an_empty_answer_and_a_nan_fail(void **state)
 
 static void a_replayed_batch_with_the_row_makes_it_strong(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -216,7 +189,7 @@ static void a_replayed_batch_with_the_row_makes_it_strong(void **state)
     assert_int_equal(r.verdict, VERDICT_FAIL);
     assert_int_equal(r.confidence, CONFIDENCE_STRONG);
     assert_string_equal(r.branch, "replayed");
-    const struct evidence *e = with_text(&r, "lies in the batches");
+    const struct evidence *e = judged_with_text(&r, "lies in the batches");
     assert_int_equal(e->row, 3);
     assert_int_equal(e->step, 4);
     fake_run_free(run);
@@ -237,7 +210,7 @@ static void a_degenerate_row_without_a_nan_is_a_warning(void **state)
 
 static void sound_rows_pass_although_the_loss_is_nan(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -249,7 +222,7 @@ static void sound_rows_pass_although_the_loss_is_nan(void **state)
 
 static void no_data_is_unknown(void **state)
 {
-    struct fake_run *run = with_rows(DEAD, DEAD_G, 6);
+    struct fake_run *run = fake_run_with_rows(DEAD, DEAD_G, 6);
     struct check_result r;
 
     (void)state;
@@ -334,7 +307,7 @@ static void a_sample_without_masked_rows_is_not_the_whole(void **state)
     for (size_t i = 0; i < 3; i++)
         rows[i] = label_row(12);
     for (int is_sample = 0; is_sample < 2; is_sample++) {
-        struct fake_run *run = with_rows(DEAD, NULL, 3);
+        struct fake_run *run = fake_run_with_rows(DEAD, NULL, 3);
         fake_dataset(run, "train", "tokens", 3);
         if (is_sample)
             fake_dataset_name(run, "labels_sample.jsonl");

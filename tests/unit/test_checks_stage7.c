@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -18,18 +18,7 @@ static struct check_result result;
 
 static void expect(struct fake_run *run, const struct check *check, enum verdict verdict)
 {
-    fake_check(run, check, &result);
-    if (result.verdict != verdict)
-        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(result.verdict),
-                 result.finding ? result.finding : "", verdict_name(verdict));
-}
-
-static bool informs(const char *part)
-{
-    for (size_t i = 0; i < result.n_information; i++)
-        if (strstr(result.information[i], part))
-            return true;
-    return false;
+    judged_expect(run, check, verdict, &result);
 }
 
 /* Evaluations every 100 steps, and a training loss that falls to the end. */
@@ -84,7 +73,7 @@ static void a_small_evaluation_set_only_warns(void **state)
     struct fake_run *run = run_with_evals(SECOND_EPOCH, N(SECOND_EPOCH));
     fake_dataset(run, "eval", "messages", 40);
     expect(run, &check_overfit, VERDICT_WARN);
-    assert_true(informs("small eval set"));
+    assert_true(judged_informs(&result, "small eval set"));
     fake_run_free(run);
 }
 
@@ -130,7 +119,7 @@ static void without_evaluation_it_is_not_known(void **state)
     fake_line(run, "loss", 2.0, 1.0, 100);
     fake_decided(run)->planned_epochs = 10;
     expect(run, &check_overfit, VERDICT_UNKNOWN);
-    assert_true(informs("10 epochs"));
+    assert_true(judged_informs(&result, "10 epochs"));
     expect(run, &check_last_not_best, VERDICT_UNKNOWN);
     fake_run_free(run);
 }
@@ -327,7 +316,7 @@ static void a_rate_above_its_range_warns_and_one_below_is_a_note(void **state)
     fake_run_free(run);
     run = run_with_settings(KIND_SFT, "1e-5", "3");
     expect(run, &check_hyperparams_range, VERDICT_PASS);
-    assert_true(informs("learning rate"));
+    assert_true(judged_informs(&result, "learning rate"));
     fake_run_free(run);
 }
 
@@ -339,7 +328,7 @@ static void only_the_first_knob_is_proposed_and_the_others_are_listed(void **sta
     expect(run, &check_hyperparams_range, VERDICT_WARN);
     assert_string_equal(result.branch, "epochs");
     assert_int_equal(result.n_fixes, 1);
-    assert_true(informs("learning rate"));
+    assert_true(judged_informs(&result, "learning rate"));
     fake_run_free(run);
 }
 
@@ -411,7 +400,7 @@ static void a_tiny_rank_and_a_steep_alpha_warn(void **state)
     fake_setting(run, "lora_alpha", "32");
     expect(run, &check_hyperparams_range, VERDICT_WARN);
     assert_string_equal(result.branch, "rank");
-    assert_true(informs("lora_alpha"));
+    assert_true(judged_informs(&result, "lora_alpha"));
     fake_run_free(run);
 }
 

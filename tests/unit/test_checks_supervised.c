@@ -10,16 +10,13 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
-#include "tests/harness/fake_run.h"
+#include "tests/harness/judged.h"
 
 static struct check_result result;
 
 static void expect(struct fake_run *run, const struct check *check, enum verdict verdict)
 {
-    fake_check(run, check, &result);
-    if (result.verdict != verdict)
-        fail_msg("%s: %s (%s), expected %s", check->id, verdict_name(result.verdict),
-                 result.finding ? result.finding : "", verdict_name(verdict));
+    judged_expect(run, check, verdict, &result);
 }
 
 /* ---- flat-all-masked ---- */
