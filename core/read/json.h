@@ -52,7 +52,8 @@ bool json_is(const struct json *value, enum json_type type);             /* NULL
 /* Compact JSON of a value as Python's dumps would give it without blanks and with UTF-8 as it is:
  * integers digit by digit, floats by repr, bare NaN and Infinity. */
 void json_write(struct buf *out, const struct json *value);
-/* A string literal with quotes and escapes; invalid UTF-8 becomes U+FFFD. */
+/* A string literal with quotes and escapes; invalid UTF-8 becomes U+FFFD. Control characters, bidi
+ * controls and what else unicode_is_hostile() are written as \uXXXX: the text may reach a terminal. */
 void json_write_string(struct buf *out, struct str text);
 /* A number; non-finite ones as the strings "NaN", "Infinity", "-Infinity" (CLI.md). */
 void json_write_number(struct buf *out, double value);

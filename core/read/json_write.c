@@ -19,7 +19,21 @@ static void put_escaped(struct buf *out, unsigned char c)
     }
 }
 
-void json_write_string(struct buf *out, struct str text)
+/* As an escape: a reader of the JSON gets it back, a terminal never sees it. */
+static void put_codepoint(struct buf *out, int32_t codepoint)
+{
+    if (codepoint < 0)
+        buf_puts(out, "\xEF\xBF\xBD");
+    else if (codepoint < 0x80)
+        put_escaped(out, (unsigned char)codepoint);
+    else if (codepoint < 0x10000)
+        buf_printf(out, "\\u%04x", (unsigned)codepoint);
+    else
+        buf_printf(out, "\\u%04x\\u%04x", 0xD7C0 + ((unsigned)codepoint >> 10),
+                   0xDC00 + ((unsigned)codepoint & 0x3FF));
+}
+
+static void write_string(struct buf *out, struct str text, bool (*is_escaped)(int32_t))
 {
     size_t from = 0;
 
@@ -29,12 +43,9 @@ void json_write_string(struct buf *out, struct str text)
         int32_t codepoint = c;
         size_t n = c < 0x80 ? 1 : unicode_next(str_skip(text, i), &codepoint);
 
-        if (codepoint < 0x20 || c == '"' || c == '\\') {
+        if (is_escaped(codepoint) || c == '"' || c == '\\') {
             buf_add(out, text.p + from, i - from);
-            if (codepoint < 0)
-                buf_puts(out, "\xEF\xBF\xBD");
-            else
-                put_escaped(out, c);
+            put_codepoint(out, codepoint);
             from = i + n;
         }
         i += n;
@@ -42,6 +53,16 @@ void json_write_string(struct buf *out, struct str text)
     if (text.n > from)
         buf_add(out, text.p + from, text.n - from);
     buf_putc(out, '"');
+}
+
+void json_write_string(struct buf *out, struct str text)
+{
+    write_string(out, text, unicode_is_hostile);
+}
+
+static bool must_be_escaped(int32_t codepoint)
+{
+    return codepoint < 0x20;
 }
 
 void json_write_number(struct buf *out, double value)
@@ -84,7 +105,7 @@ static void write_children(struct buf *out, const struct json *value)
         if (child != value->child)
             buf_putc(out, ',');
         if (is_object) {
-            json_write_string(out, child->key);
+            write_string(out, child->key, must_be_escaped);
             buf_putc(out, ':');
         }
         json_write(out, child);
@@ -108,7 +129,7 @@ void json_write(struct buf *out, const struct json *value)
         write_number(out, value);
         break;
     case JSON_STRING:
-        json_write_string(out, value->text);
+        write_string(out, value->text, must_be_escaped);
         break;
     case JSON_ARRAY:
     case JSON_OBJECT:

@@ -347,10 +347,26 @@ static void strings_are_escaped_and_made_valid(void **state)
     (void)state;
     buf_init(&out, 1000);
     json_write_string(&out, str_from("a\0\x1F\"\\/\x7F\xFF\t", 9));
-    assert_string_equal(out.p, "\"a\\u0000\\u001f\\\"\\\\/\x7F\xEF\xBF\xBD\\t\"");
+    assert_string_equal(out.p, "\"a\\u0000\\u001f\\\"\\\\/\\u007f\xEF\xBF\xBD\\t\"");
     buf_clear(&out);
     json_write_string(&out, str_from(NULL, 0));
     assert_string_equal(out.p, "\"\"");
+    buf_free(&out);
+}
+
+/* CSI as one character, bidi override, line separator, a tag; and a tree keeps them as they are. */
+static void what_a_terminal_would_obey_is_an_escape(void **state)
+{
+    static const char TEXT[] = "\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xF3\xA0\x81\x81\xC3\xA9";
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    json_write_string(&out, str_of(TEXT));
+    assert_string_equal(out.p, "\"\\u009b\\u202e\\u2028\\udb40\\udc41\xC3\xA9\"");
+    buf_clear(&out);
+    json_write(&out, &(struct json){.type = JSON_STRING, .text = str_of(TEXT)});
+    assert_memory_equal(out.p + 1, TEXT, sizeof TEXT - 1);
     buf_free(&out);
 }
 
@@ -623,6 +639,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_that_are_something_else_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writing_is_compact_and_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_are_escaped_and_made_valid, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_terminal_would_obey_is_an_escape, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_that_json_lacks_are_strings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(drawn_documents_are_read_as_cjson_reads_them, set_up,
                                         tear_down),
