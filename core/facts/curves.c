@@ -38,14 +38,13 @@ static int source_class(const char *importer)
 static int64_t state_step(const struct run_facts *facts, const struct source *source)
 {
     double value;
+    size_t n;
+    const struct setting *const *settings = facts_settings_of(facts, source->id, &n);
 
-    for (size_t i = 0; i < facts->n_settings; i++) {
-        const struct setting *s = &facts->settings[i];
-
-        if (s->source_id == source->id && strcmp(s->raw_name, "state.global_step") == 0 &&
-            setting_number(s, &value) && value >= 0 && value < 9e15)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(settings[i]->raw_name, "state.global_step") == 0 &&
+            setting_number(settings[i], &value) && value >= 0 && value < 9e15)
             return (int64_t)value;
-    }
     return facts_checkpoint_step(facts, source->path);
 }
 

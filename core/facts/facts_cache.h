@@ -39,6 +39,7 @@ struct facts_cache {
 
     const struct setting **by_trust; /* by side, name, trust */
     size_t n_by_trust;
+    const struct setting **by_source; /* all, by source, in their order */
     struct facts_name *curves;
     struct facts_points *points;
     const struct loss_zero *loss_zero; /* loss_zero.c: read once */
@@ -59,6 +60,10 @@ void facts_fail(const struct run_facts *facts, const struct error *why);
 
 /* settings.c: sorts the settings by trust; E_NOMEM. */
 MUST_CHECK int facts_index_settings(struct run_facts *facts, struct error *err);
+/* The settings of one source, in their order. A run may have as many states as checkpoints: who asks
+ * each of them must not look through all settings. */
+const struct setting *const *facts_settings_of(const struct run_facts *facts, int64_t source_id,
+                                               size_t *n);
 /* N of the nearest folder checkpoint-N around the file, or NONE. */
 int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path);
 /* The importer that read the source is this one; false for 0 and unknown ids. */

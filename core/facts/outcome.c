@@ -15,14 +15,15 @@
 static bool setting_of_state(const struct run_facts *facts, const struct source *source,
                              const char *field, double *out)
 {
-    for (size_t i = 0; i < facts->n_settings; i++) {
-        const char *name = facts->settings[i].raw_name;
+    size_t n;
+    const struct setting *const *settings = facts_settings_of(facts, source->id, &n);
 
-        if (facts->settings[i].source_id != source->id)
-            continue;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = settings[i]->raw_name;
+
         if (strncmp(name, "state.", 6) == 0)
             name += 6;
-        if (strcmp(name, field) == 0 && setting_number(&facts->settings[i], out))
+        if (strcmp(name, field) == 0 && setting_number(settings[i], out))
             return true;
     }
     return false;

@@ -217,7 +217,21 @@ const char *event_capture(const struct event *event, int group)
 
 const struct source *facts_source(const struct run_facts *facts, int64_t source_id)
 {
-    for (size_t i = 0; source_id > 0 && i < facts->n_sources; i++)
+    size_t low = 0, high = facts->n_sources;
+
+    if (source_id <= 0)
+        return NULL;
+    while (low < high) { /* the store gives them by id */
+        size_t middle = low + (high - low) / 2;
+
+        if (facts->sources[middle].id == source_id)
+            return &facts->sources[middle];
+        if (facts->sources[middle].id < source_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = 0; i < facts->n_sources; i++) /* a run made by hand may not */
         if (facts->sources[i].id == source_id)
             return &facts->sources[i];
     return NULL;

@@ -122,6 +122,29 @@ static int by_trust(const void *pa, const void *pb)
 
 static int add_answers(struct run_facts *facts, struct arena *arena, struct error *err);
 
+static int by_source(const void *pa, const void *pb)
+{
+    const struct setting *a = *(const struct setting *const *)pa;
+    const struct setting *b = *(const struct setting *const *)pb;
+    int c = compare_int(a->source_id, b->source_id);
+
+    return c ? c : (a > b) - (a < b);
+}
+
+static int index_sources(struct run_facts *facts, struct error *err)
+{
+    const struct setting **list =
+        arena_array(facts->cache->arena, facts->n_settings, sizeof(void *));
+
+    if (!list)
+        return error_set(err, E_NOMEM, "no memory for %zu settings", facts->n_settings);
+    for (size_t i = 0; i < facts->n_settings; i++)
+        list[i] = &facts->settings[i];
+    qsort(list, facts->n_settings, sizeof(void *), by_source);
+    facts->cache->by_source = list;
+    return OK;
+}
+
 int facts_index_settings(struct run_facts *facts, struct error *err)
 {
     struct facts_cache *cache = facts->cache;
@@ -145,7 +168,27 @@ int facts_index_settings(struct run_facts *facts, struct error *err)
     free(ranked);
     cache->by_trust = list;
     cache->n_by_trust = n;
-    return OK;
+    return index_sources(facts, err);
+}
+
+const struct setting *const *facts_settings_of(const struct run_facts *facts, int64_t source_id,
+                                               size_t *n)
+{
+    const struct setting **list = facts->cache->by_source;
+    size_t low = 0, high = list ? facts->n_settings : 0, end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list[middle]->source_id < source_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; list && end < facts->n_settings && list[end]->source_id == source_id;)
+        end++;
+    *n = end - low;
+    return list ? list + low : NULL;
 }
 
 /* ---- Looking up ---- */

@@ -336,24 +336,41 @@ static void fill_name(sqlite3_stmt *row, struct arena *arena, void *item)
     };
 }
 
-static bool is_among(const struct source *source, const struct source_list *keep)
+/* A run may have tens of thousands of sources (a state in each checkpoint): sorted, then found. */
+static int by_name(const void *pa, const void *pb)
 {
-    for (size_t i = 0; i < keep->n; i++)
-        if (strcmp(source->path, keep->items[i].path) == 0 &&
-            strcmp(source->importer, keep->items[i].importer) == 0)
-            return true;
-    return false;
+    const struct source *a = *(const struct source *const *)pa;
+    const struct source *b = *(const struct source *const *)pb;
+    int c = strcmp(a->path, b->path);
+
+    return c ? c : strcmp(a->importer, b->importer);
+}
+
+static const struct source **sorted(const struct source_list *keep, struct arena *arena)
+{
+    const struct source **list = arena_array(arena, keep->n + 1, sizeof(void *));
+
+    for (size_t i = 0; list && i < keep->n; i++)
+        list[i] = &keep->items[i];
+    if (list)
+        qsort(list, keep->n, sizeof(void *), by_name);
+    return list;
 }
 
 static int drop_others(struct store *store, const struct db_list *list,
                        const struct source_list *keep, struct error *err)
 {
     const struct source *sources = list->items;
+    const struct source **kept = sorted(keep, list->arena);
     bool is_begun = false;
     int rc = OK;
 
+    if (!kept)
+        return error_set(err, E_NOMEM, "no memory for %zu sources", keep->n);
     for (size_t i = 0; i < list->n && rc == OK; i++) {
-        if (is_among(&sources[i], keep))
+        const struct source *source = &sources[i];
+
+        if (bsearch(&source, kept, keep->n, sizeof(void *), by_name))
             continue;
         if (!is_begun && (rc = store_begin(store, err)) != OK)
             return rc;
@@ -369,7 +386,7 @@ static int drop_others(struct store *store, const struct db_list *list,
 int sources_keep_only(struct store *store, const struct run *run, const struct source_list *keep,
                       struct error *err)
 {
-    struct arena *arena = arena_open(ARENA_BATCH_BYTES);
+    struct arena *arena = arena_open(ARENA_VIEW_BYTES);
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct source)};
 
     if (!arena)

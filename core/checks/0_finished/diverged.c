@@ -36,20 +36,23 @@ struct segment {
     size_t n;
 };
 
-/* The finite rows of one segment. Masked batches (0.0 beside 0.0) are no values of the curve. */
-static void collect(const struct loss_zero *zero, int32_t number, struct segment *out)
+/* The finite rows of the segment that begins at row `first`; gives the row after it. Masked batches
+ * (0.0 beside 0.0) are no values of the curve. */
+static size_t collect(const struct loss_zero *zero, size_t first, struct segment *out)
 {
     const struct curve *loss = zero->loss;
+    size_t i;
 
     out->n = 0;
-    for (size_t i = 0; i < loss->n; i++) {
-        if (loss->segment && loss->segment[i] != number)
-            continue;
+    for (i = first; i < loss->n; i++) {
+        if (loss->segment && loss->segment[i] != loss->segment[first])
+            break;
         if (!isfinite(loss->value[i]) || loss->value[i] <= 0.0 || zero->is_substitution[i])
             continue;
         out->y[out->n] = loss->value[i];
         out->row[out->n++] = i;
     }
+    return i;
 }
 
 static void show_at(struct check_ctx *ctx, const struct curve *loss, size_t row)
@@ -135,10 +138,8 @@ static int run(struct check_ctx *ctx, struct error *err)
                         .row = arena_array(ctx->arena, zero.n_rows, sizeof *s.row)};
     if (!s.y || !s.row)
         return OK; /* the runner sees the failed arena */
-    int32_t last = zero.loss->segment ? zero.loss->segment[zero.n_rows - 1] : 0;
-    for (int32_t number = zero.loss->segment ? zero.loss->segment[0] : 0; number <= last;
-         number++) {
-        collect(&zero, number, &s);
+    for (size_t next = 0; next < zero.loss->n;) {
+        next = collect(&zero, next, &s);
         longest = s.n > longest ? s.n : longest;
         if (s.n > 0)
             judge(ctx, zero.loss, &s);
