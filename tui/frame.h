@@ -87,7 +87,6 @@ struct app {
     bool wants_quit, wants_runs, needs_reload, needs_layout;
     bool opened_at_start;       /* the first run's place was chosen */
     int stop_signal;
-    int exit_status;
 };
 
 /* desk.c */

@@ -137,7 +137,7 @@ static int do_import(struct job *job, void *argument, struct error *err)
         rc = OK;
     }
     job_send(job, JOB_BATCH, 0, 0, "%s", "");     /* the files are in: curves before verdicts */
-    /* twice for projects: some checks look at the other runs, which are all in now */
+    /* after all are in, since some checks look at the project's other runs */
     for (size_t i = 0; rc == OK && i < plan.n_runs; i++)
         rc = check_run(request, &plan.runs[i], err);
     job_send(job, JOB_PROGRESS, 0, 0, "%s", "");
@@ -227,8 +227,6 @@ static int do_write(struct job *job, void *argument, struct error *err)
         break;
     case WRITE_ANSWER:
         rc = store_answer_set(store, w->key, w->a, w->b, err);
-        if (rc == OK)
-            rc = checks_run(store, w->run_id, NULL, err);
         break;
     case WRITE_VERDICTS:
         rc = checks_run(store, w->run_id, NULL, err);
@@ -270,7 +268,7 @@ static int post(struct write_request *request, struct error *err)
         return error_set(err, E_LIMIT, "text longer than %u bytes", ARENA_FRAME_BYTES);
     }
     return job_post(request->worker->job, do_write, request, release_write, WORKER_WRITE,
-                    !changes_facts(request->kind), err);
+                    request->kind != WRITE_VERDICTS, err);
 }
 
 static int post_texts(struct worker *worker, enum write_kind kind, const struct run *run,
@@ -306,8 +304,9 @@ int worker_answer(struct worker *worker, const struct run *run, const char *name
                   const char *value, struct error *err)
 {
     const char *const texts[3] = {name, value, NULL};
+    int rc = post_texts(worker, WRITE_ANSWER, run, texts, err);
 
-    return post_texts(worker, WRITE_ANSWER, run, texts, err);
+    return rc == OK ? worker_check(worker, run, err) : rc;
 }
 
 int worker_check(struct worker *worker, const struct run *run, struct error *err)

@@ -31,6 +31,8 @@ MUST_CHECK int worker_remark(struct worker *worker, const struct run *run, const
                              const char *place, const char *text, struct error *err);
 MUST_CHECK int worker_finding(struct worker *worker, const struct run *run,
                               const struct user_finding *finding, struct error *err);
+/* What the user says of the run. The checks that run again after it are a request of their own, so
+ * that the answer is kept also when the user leaves at once. */
 MUST_CHECK int worker_answer(struct worker *worker, const struct run *run, const char *name,
                              const char *value, struct error *err);
 MUST_CHECK int worker_exported(struct worker *worker, const struct run *run, struct error *err);

@@ -241,8 +241,26 @@ static void an_answer_changes_the_verdicts(void **state)
     import(f, "tests/screen/data/nan-run", &heard);
     assert_int_equal(worker_answer(f->worker, &f->run, "kind", "dpo", &err), OK);
     wait_written(f);
+    wait_written(f);                        /* the checks */
     assert_int_equal(verdicts_load(f->reader, f->run.id, f->arena, &verdicts, &err), OK);
     assert_int_equal(verdicts.run.kind, KIND_DPO);
+}
+
+static void an_answer_before_the_end_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    const struct run run = {.key = "some-run"};
+    const struct answer *answers;
+    struct error err;
+    size_t n;
+
+    post_import(f, write_log(f, 4));
+    assert_int_equal(worker_answer(f->worker, &run, "kind", "dpo", &err), OK);
+    worker_close(f->worker);
+    f->worker = NULL;
+    assert_int_equal(store_answers(f->reader, "some-run", f->arena, &answers, &n, &err), OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(answers[0].value, "dpo");
 }
 
 /* On a machine that is fast or busy a small log is read before the test can act: then a larger one. */
@@ -334,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(marks_and_remarks_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_finding_is_kept_and_counted_as_exported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_answer_changes_the_verdicts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_before_the_end_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_remark_in_the_middle_of_a_file_does_not_wait_for_its_end,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_import_keeps_what_was_read, set_up, tear_down),
