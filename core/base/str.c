@@ -8,43 +8,9 @@
 
 static char empty_text[1];   /* what a fresh buf points to; never written */
 
-struct str str_of(const char *text)
-{
-    return (struct str){text ? text : "", text ? strlen(text) : 0};
-}
-
-struct str str_from(const char *p, size_t n)
-{
-    return (struct str){p, n};
-}
-
-bool str_eq(struct str a, struct str b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool str_is(struct str a, const char *text)
-{
-    return str_eq(a, str_of(text));
-}
-
 bool str_is_ignoring_case(struct str a, const char *text)
 {
     return a.n == strlen(text) && (a.n == 0 || strncasecmp(a.p, text, a.n) == 0);
-}
-
-bool str_starts(struct str a, const char *prefix)
-{
-    size_t n = strlen(prefix);
-
-    return a.n >= n && (n == 0 || memcmp(a.p, prefix, n) == 0);
-}
-
-bool str_ends(struct str a, const char *suffix)
-{
-    size_t n = strlen(suffix);
-
-    return a.n >= n && (n == 0 || memcmp(a.p + a.n - n, suffix, n) == 0);
 }
 
 ptrdiff_t str_find(struct str text, const char *needle)
@@ -87,18 +53,6 @@ struct str str_trim(struct str text)
     while (text.n && is_blank(text.p[text.n - 1]))
         text.n--;
     return text;
-}
-
-struct str str_skip(struct str text, size_t n)
-{
-    if (n > text.n)
-        n = text.n;
-    return (struct str){text.p + n, text.n - n};
-}
-
-struct str str_first(struct str text, size_t n)
-{
-    return (struct str){text.p, n < text.n ? n : text.n};
 }
 
 bool str_split(struct str *rest, char separator, struct str *part)

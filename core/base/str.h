@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/error.h"
 
@@ -19,19 +20,60 @@ struct str {
     size_t n;
 };
 
-struct str str_of(const char *text);                         /* NULL gives an empty str */
-struct str str_from(const char *p, size_t n);
-bool str_eq(struct str a, struct str b);
-bool str_is(struct str a, const char *text);
+/* The small ones stand here, so that a comparison with a constant text becomes a few instructions:
+ * readers make some for every few bytes of a log. */
+
+static inline struct str str_of(const char *text)            /* NULL gives an empty str */
+{
+    return (struct str){text ? text : "", text ? strlen(text) : 0};
+}
+
+static inline struct str str_from(const char *p, size_t n)
+{
+    return (struct str){p, n};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is(struct str a, const char *text)
+{
+    return str_eq(a, str_of(text));
+}
+
+static inline bool str_starts(struct str a, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return a.n >= n && (n == 0 || memcmp(a.p, prefix, n) == 0);
+}
+
+static inline bool str_ends(struct str a, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return a.n >= n && (n == 0 || memcmp(a.p + a.n - n, suffix, n) == 0);
+}
+
+static inline struct str str_skip(struct str text, size_t n) /* without the first n bytes */
+{
+    if (n > text.n)
+        n = text.n;
+    return (struct str){text.p + n, text.n - n};
+}
+
+static inline struct str str_first(struct str text, size_t n) /* the first n bytes at most */
+{
+    return (struct str){text.p, n < text.n ? n : text.n};
+}
+
 bool str_is_ignoring_case(struct str a, const char *text);   /* ASCII case */
-bool str_starts(struct str a, const char *prefix);
-bool str_ends(struct str a, const char *suffix);
 /* Offset of the first occurrence, or -1. */
 ptrdiff_t str_find(struct str text, const char *needle);
 bool str_has_ignoring_case(struct str text, const char *needle);
 struct str str_trim(struct str text);                        /* ASCII white space, both ends */
-struct str str_skip(struct str text, size_t n);              /* without the first n bytes */
-struct str str_first(struct str text, size_t n);             /* the first n bytes at most */
 /* Takes the part before `separator` off *rest; false when *rest is used up. */
 bool str_split(struct str *rest, char separator, struct str *part);
 int str_compare(struct str a, struct str b);                 /* bytewise, for sorting */

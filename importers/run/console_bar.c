@@ -8,12 +8,14 @@
 /* Digits at the start; returns their number (0: none or too many). */
 static size_t read_count(struct str text, int64_t *out)
 {
-    size_t n = 0;
-    int64_t value = 0;
-    while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9' && n <= MAX_DIGITS) {
-        value = value * 10 + (text.p[n++] - '0');
+    const char *p = text.p, *end = p + (text.n < MAX_DIGITS + 1 ? text.n : MAX_DIGITS + 1);
+    unsigned digit;
+    uint64_t value = 0;
+    for (; p < end && (digit = (unsigned char)*p - (unsigned)'0') <= 9; p++) {
+        value = value * 10 + digit;
     }
-    *out = value;
+    size_t n = (size_t)(p - text.p);
+    *out = (int64_t)value;
     return n > MAX_DIGITS ? 0 : n;
 }
 
