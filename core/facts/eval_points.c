@@ -27,3 +27,12 @@ bool eval_points_read(const struct curve *curve, struct arena *arena, struct eva
     *out = (struct eval_points){curve, n, value, step, at};
     return n > 0;
 }
+
+const char *curve_place(const struct curve *curve, size_t row, struct arena *arena)
+{
+    bool has_step = curve->step[row] != NONE;
+    const char *place = arena_printf(arena, "%s %lld", has_step ? "step" : "line",
+                                     (long long)(has_step ? curve->step[row] : curve->line[row]));
+
+    return place ? place : "a row";
+}

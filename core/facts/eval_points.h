@@ -16,5 +16,7 @@ struct eval_points {
 
 /* False without memory or points. */
 bool eval_points_read(const struct curve *curve, struct arena *arena, struct eval_points *out);
+/* "step 40", or "line 12" where the rows have no step: for sentences. */
+const char *curve_place(const struct curve *curve, size_t row, struct arena *arena);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/checks/registry.h"
+#include "core/facts/eval_points.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
 #include "core/stats/curve.h"
@@ -96,8 +97,15 @@ static void show(struct check_ctx *ctx, const struct curve *loss, const struct s
     check_fix(ctx, "a tenth of the learning rate (LoRA on a large model: 1e-4 or less)");
     check_fix(ctx, "warm-up over 3 to 10 %% of the steps");
     check_fix(ctx, "max_grad_norm=1.0");
-    check_fix(ctx, "restart from the checkpoint before step %lld",
-              (long long)loss->step[s->row[jump]]);
+    check_fix(ctx, "restart from the checkpoint before %s",
+              curve_place(loss, s->row[jump], ctx->arena));
+}
+
+static const char *row_name(struct check_ctx *ctx, const struct curve *loss, size_t row)
+{
+    if (loss->step[row] == NONE)
+        return arena_printf(ctx->arena, "logged row %zu", row + 1);
+    return arena_printf(ctx->arena, "step %lld", (long long)loss->step[row]);
 }
 
 static void judge(struct check_ctx *ctx, const struct curve *loss, const struct segment *s)
@@ -117,8 +125,8 @@ static void judge(struct check_ctx *ctx, const struct curve *loss, const struct 
             d.end, d.ratio, d.minimum);
     else
         check_fail(ctx, CONFIDENCE_STRONG, d.in_first_rows ? "first-rows" : "",
-                   "the loss jumped at step %lld and stayed: from %.4g to %.4g, %.3g times",
-                   (long long)loss->step[s->row[jump]], d.minimum, d.end, d.ratio);
+                   "the loss jumped at %s and stayed: from %.4g to %.4g, %.3g times",
+                   curve_place(loss, s->row[jump], ctx->arena), d.minimum, d.end, d.ratio);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

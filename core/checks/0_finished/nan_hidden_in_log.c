@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/checks/registry.h"
+#include "core/facts/eval_points.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
 
@@ -149,15 +150,16 @@ static int run(struct check_ctx *ctx, struct error *err)
         show(ctx, &zero, first, length);
         return check_fail(ctx, zero.has_grad_norm ? CONFIDENCE_CERTAIN : CONFIDENCE_STRONG, "",
                           "%zu of %zu rows show a finite loss in place of a non-finite one, "
-                          "from step %lld on",
-                          zero.n_substitution, zero.n_rows, (long long)zero.loss->step[first]);
+                          "from %s on",
+                          zero.n_substitution, zero.n_rows,
+                          curve_place(zero.loss, first, ctx->arena));
     }
     first = zero.first_substitution;
     show(ctx, &zero, first, 1);
     return check_warn(ctx, CONFIDENCE_LIKELY, "isolated",
                       "%zu of %zu rows have a non-finite grad_norm beside a finite loss, each "
-                      "followed by finite rows (first at step %lld)",
-                      zero.n_substitution, zero.n_rows, (long long)zero.loss->step[first]);
+                      "followed by finite rows (first at %s)",
+                      zero.n_substitution, zero.n_rows, curve_place(zero.loss, first, ctx->arena));
 }
 
 const struct check check_nan_hidden_in_log = {

@@ -55,7 +55,9 @@ static int judge(struct check_ctx *ctx, double loss, double exact_share, bool is
 {
     bool fails = loss > LOSS_FAILS || exact_share < EXACT_FAILS;
     bool warns = loss > LOSS_WARNS || exact_share < EXACT_PASS;
-    const char *of = isnan(exact_share) ? "no generations" : "exact";
+    const char *exact = isnan(exact_share)
+                            ? "no generations to compare"
+                            : arena_printf(ctx->arena, "%.0f %% exact", 100.0 * exact_share);
 
     if (!fails && !warns)
         return OK;
@@ -63,11 +65,9 @@ static int judge(struct check_ctx *ctx, double loss, double exact_share, bool is
                    "the cause of a failed ten-row test");
     if (fails && !is_lenient)
         return check_fail(ctx, CONFIDENCE_STRONG, "",
-                          "ten rows were not memorised: final loss %.3g, %s %.0f %%", loss, of,
-                          isnan(exact_share) ? 0.0 : 100.0 * exact_share);
+                          "ten rows were not memorised: final loss %.3g, %s", loss, exact);
     return check_warn(ctx, CONFIDENCE_LIKELY, is_lenient ? "regularised" : "",
-                      "ten rows were memorised only in part: final loss %.3g, %s %.0f %%", loss, of,
-                      isnan(exact_share) ? 0.0 : 100.0 * exact_share);
+                      "ten rows were memorised only in part: final loss %.3g, %s", loss, exact);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)

@@ -41,16 +41,23 @@ static bool applies(const struct run_facts *facts, const char **reason)
 }
 
 /* Training fell by 1 % from the best step to the end: means of 3 rows. */
-static enum training training_since(struct check_ctx *ctx, int64_t best_step)
+static enum training training_since(struct check_ctx *ctx, const struct eval_points *p, size_t best)
 {
     struct eval_points loss;
     size_t before = 0;
 
-    if (!eval_points_read(facts_curve(ctx->facts, "loss"), ctx->arena, &loss) || best_step == NONE)
+    if (!eval_points_read(facts_curve(ctx->facts, "loss"), ctx->arena, &loss))
         return TRAINING_UNKNOWN;
-    while (before < loss.n && loss.step[before] <= best_step)
+    /* Rows without a step (no bar in the log) stand in the order of their file. */
+    bool has_steps = p->step[best] != NONE && loss.step[0] != NONE;
+    if (!has_steps && (p->step[best] != NONE || loss.step[0] != NONE ||
+                       p->curve->source_id != loss.curve->source_id))
+        return TRAINING_UNKNOWN;
+    while (before < loss.n &&
+           (has_steps ? loss.step[before] <= p->step[best]
+                      : loss.curve->line[loss.at[before]] <= p->curve->line[p->at[best]]))
         before++;
-    if (before == 0 || loss.step[0] == NONE)
+    if (before == 0)
         return TRAINING_UNKNOWN;
     size_t k = before < 3 ? before : 3, m = loss.n < 3 ? loss.n : 3;
     double then = stat_mean(loss.value + before - k, k),
@@ -87,7 +94,7 @@ static bool judge(struct check_ctx *ctx, const struct curve *curve, struct judge
     }
     if (o->n_later < LATER_POINTS)
         return true;
-    out->training = training_since(ctx, p->step[o->best]);
+    out->training = training_since(ctx, p, o->best);
     if (out->training == TRAINING_DID_NOT_FALL)
         out->verdict = VERDICT_PASS;
     else if (out->training == TRAINING_FELL)
@@ -142,7 +149,7 @@ static void show(struct check_ctx *ctx, const struct judged *j)
     if (stairs >= 2)
         check_info(ctx, "the training loss drops at %zu epoch boundaries: rows are being memorised",
                    stairs);
-    check_fix(ctx, "stop at the best: step %lld", (long long)p->step[o->best]);
+    check_fix(ctx, "stop at the best: %s", curve_place(p->curve, p->at[o->best], ctx->arena));
     check_fix(ctx, "fewer epochs");
     check_fix(ctx, "lower rank, weight decay, dropout");
     check_fix(ctx, "more data");
@@ -154,6 +161,7 @@ static int state_rise(struct check_ctx *ctx, const struct judged *j)
     const char *name = j->points.curve->name;
     int64_t rows = eval_rows(ctx->facts);
     bool is_small = rows != NONE && rows < SMALL_EVAL_ROWS;
+    const char *best = curve_place(j->points.curve, j->points.at[o->best], ctx->arena);
     char sigmas[48] = "";
 
     if (o->sigma > 0.0)
@@ -162,15 +170,13 @@ static int state_rise(struct check_ctx *ctx, const struct judged *j)
     if (j->verdict == VERDICT_FAIL && !is_small)
         check_fail(
             ctx, CONFIDENCE_STRONG, "",
-            "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
-            name, o->best_value, (long long)j->points.step[o->best], o->last_value, 100.0 * o->rise,
-            sigmas);
+            "%s rose from %.4g at %s to %.4g (+%.1f %%%s) while the training loss fell", name,
+            o->best_value, best, o->last_value, 100.0 * o->rise, sigmas);
     else
         check_warn(
             ctx, CONFIDENCE_LIKELY, is_small ? "small-eval" : "",
-            "%s rose from %.4g at step %lld to %.4g (+%.1f %%%s) while the training loss fell",
-            name, o->best_value, (long long)j->points.step[o->best], o->last_value, 100.0 * o->rise,
-            sigmas);
+            "%s rose from %.4g at %s to %.4g (+%.1f %%%s) while the training loss fell", name,
+            o->best_value, best, o->last_value, 100.0 * o->rise, sigmas);
     if (is_small)
         check_info(ctx, "small eval set: %lld rows", (long long)rows);
     show(ctx, j);
@@ -215,9 +221,8 @@ static int run(struct check_ctx *ctx, struct error *err)
                           worst.points.n);
     if (worst.is_risen && o->n_later >= LATER_POINTS)
         return check_unknown(ctx,
-                             "the training loss up to step %lld, to tell overfitting from "
-                             "divergence",
-                             (long long)worst.points.step[worst.points.n - 1]);
+                             "the training loss up to the last evaluation, to tell overfitting from "
+                             "divergence");
     return check_unknown(ctx, "%d evaluations, two of them after the best (there are %zu)",
                          ENOUGH_POINTS, worst.points.n);
 }
