@@ -66,36 +66,79 @@ void app_import(struct app *app, const char *path, bool reimport)
 
 /* ---- Opening ---- */
 
-static int open_stores(struct app *app, struct error *err)
+static struct store_options store_choice(const struct app *app)
 {
-    struct store_options how = {.cache_path = app->options->db};
-    char path[128];
-    int rc;
+    return (struct store_options){.cache_path = app->options->db,
+                                  .is_private = app->options->no_cache};
+}
 
-    if (app->options->no_cache) {       /* two connections need a file: a private one */
-        const char *folder = getenv("TMPDIR");
-
-        snprintf(app->private_folder, sizeof app->private_folder, "%.40s/flatline.XXXXXX",
-                 folder && folder[0] == '/' ? folder : "/tmp");
-        if (!mkdtemp(app->private_folder)) {
-            app->private_folder[0] = '\0';
-            return error_set(err, E_IO, "private folder under %s: %s", folder ? folder : "/tmp",
-                             strerror(errno));
-        }
-        snprintf(path, sizeof path, "%s/cache.db", app->private_folder);
-        how.cache_path = path;
-    }
-    rc = store_open(&app->writer, &how, err);
-    if (rc != OK)
-        return rc;
+static void say_notices(struct app *app)
+{
     for (const char *const *notice = store_notices(app->writer); *notice; notice++) {
         app_say(app, "%s", *notice);
         app->message_is_error = true;
     }
-    how.cache_path = store_cache_path(app->writer);
-    how.kept_path = store_kept_path(app->writer);
-    how.read_only = true;
-    return store_open(&app->reader, &how, err);
+}
+
+/* What works on the open store: the second connection and the worker. */
+static int open_readers(struct app *app, struct error *err)
+{
+    const struct store_options how = {.cache_path = store_cache_path(app->writer),
+                                      .kept_path = store_kept_path(app->writer),
+                                      .read_only = true};
+    int rc = store_open(&app->reader, &how, err);
+
+    if (rc == OK)
+        rc = worker_open(&app->worker, app->writer, err);
+    app->desk.store = app->reader;
+    return rc;
+}
+
+static int open_stores(struct app *app, struct error *err)
+{
+    struct store_options how = store_choice(app);
+    int rc = store_open(&app->writer, &how, err);
+
+    if (rc != OK)
+        return rc;
+    say_notices(app);
+    return open_readers(app, err);
+}
+
+/* The cache was found damaged: everything is read again into a fresh one. Once: what is damaged
+ * again at once is not mended by that. */
+static int renew_cache(struct app *app, struct error *err)
+{
+    struct store_options how = store_choice(app);
+    int rc;
+
+    if (app->is_renewed) {
+        rc = error_set(err, E_DB, "damaged again as soon as it was made");
+        error_at(err, store_cache_path(app->writer), NONE, NONE);
+        return rc;
+    }
+    app->is_renewed = true;
+    app->cache_is_damaged = false;
+    worker_close(app->worker);
+    app->worker = NULL;
+    run_facts_close(app->facts);
+    app->facts = NULL;
+    app->desk.verdicts = NULL;
+    app->desk.facts = NULL;
+    store_close(app->reader);
+    app->reader = NULL;
+    rc = store_renew(&app->writer, &how, err);
+    if (rc == OK)
+        rc = open_readers(app, err);
+    if (rc != OK)
+        return rc;
+    app->desk.run_id = 0;
+    app->checks_asked_for = 0;
+    app->n_imports = 0;
+    app->needs_reload = true;
+    app_import(app, NULL, false);
+    say_notices(app);
+    return OK;
 }
 
 static int open_screen(struct app *app, struct error *err)
@@ -169,13 +212,8 @@ static int open_app(struct app *app, struct error *err)
     }
     rc = open_stores(app, err);
     if (rc == OK)
-        rc = worker_open(&app->worker, app->writer, err);
-    if (rc == OK)
         rc = open_views(app, err);
-    if (rc == OK)
-        rc = open_screen(app, err);
-    app->desk.store = app->reader;
-    return rc;
+    return rc == OK ? open_screen(app, err) : rc;
 }
 
 static void close_app(struct app *app)
@@ -197,16 +235,6 @@ static void close_app(struct app *app)
     canvas_close(app->canvas);
     store_close(app->reader);
     store_close(app->writer);
-    if (app->private_folder[0]) {
-        char path[128];
-        static const char *const names[] = {"cache.db", "cache.db-wal", "cache.db-shm"};
-
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            snprintf(path, sizeof path, "%s/%s", app->private_folder, names[i]);
-            unlink(path);
-        }
-        rmdir(app->private_folder);
-    }
     for (size_t i = 0; i < app->n_paths; i++)
         free((char *)(uintptr_t)app->paths[i]);
     prompt_close(&app->prompt);
@@ -264,6 +292,7 @@ static void take_messages(struct app *app)
         case JOB_FAILED:
             if (message.tag == WORKER_IMPORT)
                 end_import(app);
+            app->cache_is_damaged |= store_is_damaged(app->writer);
             app_say(app, "%s", message.text);
             app->message_is_error = true;
             app->needs_reload = true;
@@ -378,6 +407,12 @@ static int loop(struct app *app, struct error *err)
             job_wait_idle(worker_job(app->worker));
         take_messages(app);
         refresh(app);
+        if (app->cache_is_damaged || store_is_damaged(app->reader)) {
+            rc = renew_cache(app, err);
+            if (rc != OK)
+                return rc;
+            continue;
+        }
         if (!app->options->script)
             app_draw(app);
         rc = app->screen->next_event(app->screen, job_fd(worker_job(app->worker)), &event, err);

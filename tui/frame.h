@@ -49,7 +49,8 @@ struct app {
     struct store *writer;       /* the worker's */
     struct store *reader;       /* this thread's */
     struct worker *worker;
-    char private_folder[64];    /* --no-cache: removed at exit; "" none */
+    bool cache_is_damaged;      /* the worker met it; the reader knows by itself */
+    bool is_renewed;            /* that happened once already */
 
     struct desk desk;
     struct arena *desk_arena;   /* verdicts, remarks, runs */

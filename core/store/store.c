@@ -214,17 +214,12 @@ int open_private_path(struct store *store, char **path, const char *name, struct
     return take_path(path, files_join(store->private_folder, name), err);
 }
 
-/* A file that a second connection can open too; in memory where not even that can be made. */
+/* A file that a second connection can open too. */
 static int open_cache_privately(struct store *store, struct error *err)
 {
     int rc = open_private_path(store, &store->cache_path, "cache.db", err);
 
-    if (rc == OK)
-        rc = open_cache_at(store, false, err);
-    if (rc == OK || rc == E_NOMEM)
-        return rc;
-    close_db(store);
-    return open_cache_in_memory(store, err);
+    return rc == OK ? open_cache_at(store, false, err) : rc;
 }
 
 static int open_cache_for_writing(struct store *store, const struct store_options *options,
@@ -249,7 +244,11 @@ static int open_cache_for_writing(struct store *store, const struct store_option
 
     error_format(&why, text, sizeof text);
     open_notice(store, "no cache is kept, what is read now is forgotten at exit: %s", text);
-    return open_cache_privately(store, err);
+    rc = open_cache_privately(store, err);
+    if (rc == OK || rc == E_NOMEM)
+        return rc;
+    close_db(store);
+    return open_cache_in_memory(store, err);
 }
 
 static int open_cache_for_reading(struct store *store, const char *path, struct error *err)
@@ -296,8 +295,9 @@ static int open_both(struct store *store, const struct store_options *options, s
             rc = kept_attach_for_reading(store, options->kept_path, err);
         return rc == OK ? db_exec(store, "PRAGMA query_only = ON", err) : rc;
     }
-    rc = options->in_memory ? open_cache_in_memory(store, err)
-                            : open_cache_for_writing(store, options, err);
+    rc = options->in_memory    ? open_cache_in_memory(store, err)
+         : options->is_private ? open_cache_privately(store, err)
+                               : open_cache_for_writing(store, options, err);
     if (rc == OK)
         rc = kept_attach_for_writing(store, options, err);
     return rc;

@@ -27,6 +27,8 @@ struct store_options {
     const char *cache_path;     /* NULL: $XDG_CACHE_HOME/flatline/cache.db */
     const char *kept_path;      /* NULL: $XDG_STATE_HOME/flatline/triage.db */
     bool in_memory;             /* --no-cache without a terminal: cache in memory, one connection */
+    bool is_private;            /* --no-cache under the UI: a file of this store alone, which a
+                                   second connection can open; removed on closing */
     bool read_only;             /* the UI thread's second connection to an open store: give it
                                    the first one's store_cache_path and store_kept_path */
     int busy_timeout_ms;        /* 0: 2000 */

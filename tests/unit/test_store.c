@@ -202,6 +202,24 @@ static void a_folder_that_cannot_be_made_gives_a_private_store(void **state)
     store_close(store);
 }
 
+static void a_private_cache_is_shared_by_two_connections_and_removed(void **state)
+{
+    struct fixture *f = *state;
+    struct store_options options = {.is_private = true, .kept_path = f->kept};
+    struct store *store, *reader;
+    char path[4200];
+
+    setenv("TMPDIR", f->folder, 1);
+    assert_int_equal(store_open(&store, &options, &f->err), OK);
+    snprintf(path, sizeof path, "%s", store_cache_path(store));
+    assert_int_equal(access(path, F_OK), 0);
+    options = (struct store_options){.cache_path = path, .kept_path = f->kept, .read_only = true};
+    assert_int_equal(store_open(&reader, &options, &f->err), OK);
+    store_close(reader);
+    store_close(store);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void a_cache_in_memory_leaves_no_file(void **state)
 {
     struct fixture *f = *state;
@@ -504,6 +522,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_made_gives_a_private_store, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_private_cache_is_shared_by_two_connections_and_removed,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cache_in_memory_leaves_no_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_are_kept_and_the_newest_import_comes_first, set_up,
                                         tear_down),
