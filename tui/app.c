@@ -438,6 +438,10 @@ static void choose_paths(struct app *app)
         if (copy)
             app->paths[app->n_paths++] = copy;
     }
+    if (n > MAX_PATHS) {
+        app_say(app, "%zu paths: only the first %d are opened", n, MAX_PATHS);
+        app->message_is_error = true;
+    }
     if (app->n_paths && realpath(app->paths[0], real))
         snprintf(app->folder_key, sizeof app->folder_key, "%s", real);
 }
