@@ -139,6 +139,21 @@ static void the_cursor_row_is_reversed_and_moves(void **state)
     quit(t);
 }
 
+/* Budgets of a slow line. */
+static void the_first_screen_and_a_row_move_cost_few_bytes(void **state)
+{
+    struct terminal *t = start_and_see(*state);
+    size_t before, after;
+
+    (void)terminal_raw(t, &before);
+    assert_in_range(before, 1, 6 * 1024);
+    terminal_send(t, "j");
+    terminal_wait(t, "10 of");
+    (void)terminal_raw(t, &after);
+    assert_in_range(after - before, 1, 150);
+    quit(t);
+}
+
 static void no_color_leaves_bold_and_reverse(void **state)
 {
     struct fixture *f = *state;
@@ -369,6 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(verdicts_differ_by_word_and_by_look),
         CASE(the_cursor_row_is_reversed_and_moves),
+        CASE(the_first_screen_and_a_row_move_cost_few_bytes),
         CASE(no_color_leaves_bold_and_reverse),
         CASE(the_option_beats_no_color),
         CASE(the_c_locale_gets_ascii_alone),
