@@ -2,6 +2,7 @@
  * are left alone even when they quote a traceback. */
 #include "importers/run/console_probe.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "core/read/source.h"
@@ -83,6 +84,35 @@ static size_t count_markers(struct str head)
     return n;
 }
 
+/* Manuals and tests quote tracebacks, indented or behind a prompt; a process prints them from the
+ * first column, perhaps behind its rank or the time. */
+static bool has_own_traceback(struct str head)
+{
+    static const char TRACEBACK[] = "Traceback (most recent call last)";
+    struct str line;
+    while (str_split(&head, '\n', &line)) {
+        bool is_own = line.n > 0 && (isalnum((unsigned char)line.p[0]) || line.p[0] == '[');
+        if (is_own && memmem(line.p, line.n, TRACEBACK, sizeof TRACEBACK - 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a file tells whose name does not say that it is a log. "…Error: " stands in catalogues of
+ * messages too: it says nothing alone, and a quoted traceback says nothing at all. */
+static size_t count_own_markers(struct str head)
+{
+    size_t n = count_markers(head);
+    bool has_error = head.n > 0 && memmem(head.p, head.n, "Error: ", 7) != NULL;
+    bool has_quote = head.n > 0 && memmem(head.p, head.n, "Traceback (", 11) != NULL &&
+                     !has_own_traceback(head);
+    if (has_quote && n > 0) {
+        n--;
+    }
+    return n == 1 && has_error ? 0 : n;
+}
+
 static bool has_bar(struct str head)
 {
     return head.n > 0 && memmem(head.p, head.n, "%|", 2) != NULL;
@@ -129,5 +159,6 @@ int console_probe(const struct peek *peek)
     if (is_named) {
         return n > 0 ? 90 : 55;
     }
+    n = count_own_markers(peek->head) + has_bar(peek->head);
     return n > 1 ? 75 : n == 1 ? 45 : 0;
 }

@@ -460,6 +460,12 @@ static void logs_are_told_from_other_text(void **state)
     assert_int_equal(probe("prompt_train.txt", "<|im_start|>user\nhi"), 0);
     assert_int_equal(probe("x.log", "{\"a\": 1}\n{\"a\": 2}\n"), 0);
     assert_int_equal(probe("notes.txt", "some words\n"), 0);
+    /* Manuals quote tracebacks, catalogues hold messages. */
+    assert_int_equal(probe("PKG-INFO", "fails:\n\n   >>> f()\n   Traceback (most recent call last):\n"
+                                       "   ...\n   ValueError: no value\n"), 0);
+    assert_int_equal(probe("messages", "Message.XError: X Error: of failed request\n"), 0);
+    assert_true(probe("crash", "Traceback (most recent call last):\n  f\nValueError: no\n") > 40);
+    assert_true(probe("crash", "[rank0]: Traceback (most recent call last):\n") > 40);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, dumped_set_up, dumped_tear_down)
