@@ -101,13 +101,6 @@ static void show(struct check_ctx *ctx, const struct curve *loss, const struct s
               curve_place(loss, s->row[jump], ctx->arena));
 }
 
-static const char *row_name(struct check_ctx *ctx, const struct curve *loss, size_t row)
-{
-    if (loss->step[row] == NONE)
-        return arena_printf(ctx->arena, "logged row %zu", row + 1);
-    return arena_printf(ctx->arena, "step %lld", (long long)loss->step[row]);
-}
-
 static void judge(struct check_ctx *ctx, const struct curve *loss, const struct segment *s)
 {
     struct divergence d;
