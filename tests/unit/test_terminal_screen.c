@@ -92,6 +92,7 @@ static struct terminal *start_and_see(struct fixture *f)
 
     terminal_wait(t, CAUSE);
     terminal_wait(t, "cursor step");
+    terminal_wait(t, "finished  sft");      /* the import has ended: nothing more comes by itself */
     return t;
 }
 
