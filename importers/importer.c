@@ -10,7 +10,6 @@
 #include "core/base/unicode.h"
 #include "core/facts/config_names.h"
 #include "core/facts/config_values.h"
-#include "core/facts/metric_names.h"
 #include "core/read/source.h"
 #include "core/read/yaml.h"
 
@@ -327,17 +326,6 @@ int import_json_setting(struct import *import, enum side side, const char *raw_n
                             err);
     buf_free(&walk.value);
     return rc;
-}
-
-/* ---- Points ---- */
-
-int import_point(struct import *import, const char *raw_name, const struct point *point,
-                 struct error *err)
-{
-    int handle;
-    int rc = sink_series(import->sink, raw_name, metric_name(raw_name), &handle, err);
-
-    return rc == OK ? sink_point(import->sink, handle, point, err) : rc;
 }
 
 /* ---- Documents and notes ---- */

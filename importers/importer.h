@@ -64,9 +64,6 @@ MUST_CHECK int import_setting(struct import *import, enum side side, const char 
 /* All members of an object, nested ones joined by '.', lists whole. prefix may be "". */
 MUST_CHECK int import_settings_tree(struct import *import, enum side side, const char *prefix,
                                     const struct json *object, struct error *err);
-/* A number of a metric row; looks up the canonical name. */
-MUST_CHECK int import_point(struct import *import, const char *raw_name, const struct point *point,
-                            struct error *err);
 /* One value of a tree under a name of its own; lists and objects whole. NULL value: nothing. */
 MUST_CHECK int import_json_setting(struct import *import, enum side side, const char *raw_name,
                                    const struct json *value, struct error *err);

@@ -13,7 +13,7 @@
 #define USUAL_COLUMNS  50               /* before the first drawing */
 #define PAGE_POINTS    20
 
-const double curves_weights[4] = {0, 0.6, 0.9, 0.99};
+static const double SMOOTHING[4] = {0, 0.6, 0.9, 0.99};
 
 enum {
     ACT_LEFT, ACT_RIGHT, ACT_PAGE_LEFT, ACT_PAGE_RIGHT, ACT_FIRST, ACT_LAST, ACT_NEXT_MARK,
@@ -253,7 +253,7 @@ static int make_picture(struct view *view, struct error *err)
 {
     struct curves_state *state = view->state;
     const struct run_facts *facts = view->desk->facts;
-    double weight = curves_weights[state->smoothing];
+    double weight = SMOOTHING[state->smoothing];
 
     state->n_strips = 0;
     int rc = picture_make(&state->picture, facts, state->metric, state->x, weight, view->arena, err);
@@ -370,7 +370,7 @@ static void next_smoothing(struct view *view)
     state->smoothing = (state->smoothing + 1) % 4;
     if (!picture->is_smoothable)
         return;
-    picture->series[0].smoothing = curves_weights[state->smoothing];
+    picture->series[0].smoothing = SMOOTHING[state->smoothing];
     if (plot_smooth_again(&picture->prepared[0], &picture->series[0], view->arena, NULL) != OK)
         remake(view);
 }

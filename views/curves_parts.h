@@ -40,8 +40,6 @@ struct curves_state {
     const char *problem;                /* why nothing is drawn, or NULL */
 };
 
-extern const double curves_weights[4];
-
 /* The point under the cursor: the desk's step where another pane moved it; -1: none. */
 ptrdiff_t curves_cursor(const struct view *view);
 

@@ -36,8 +36,8 @@ static const char *shown_path(const struct run_facts *facts, int64_t source_id)
     return facts_file_name(facts, source_id);
 }
 
-const char *evidence_file(const struct run_facts *facts, const struct evidence *evidence,
-                          struct arena *arena)
+static const char *file_and_line(const struct run_facts *facts, const struct evidence *evidence,
+                                 struct arena *arena)
 {
     const char *path = shown_path(facts, evidence->source_id);
 
@@ -49,7 +49,7 @@ const char *evidence_file(const struct run_facts *facts, const struct evidence *
 const char *evidence_place(const struct run_facts *facts, const struct evidence *evidence,
                            struct arena *arena)
 {
-    const char *file = evidence_file(facts, evidence, arena);
+    const char *file = file_and_line(facts, evidence, arena);
     const char *comma = file[0] ? ", " : "";
 
     if (evidence->step != NONE && evidence->last_step != NONE &&

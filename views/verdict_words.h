@@ -7,10 +7,8 @@
 
 const char *verdict_word(enum verdict verdict);             /* "FAIL" "warn" "?" "ok" "n/a" */
 enum style_role verdict_style(enum verdict verdict);
-/* "trainer_state.json:120" below the run's folder, "" for none; in the arena. */
-const char *evidence_file(const struct run_facts *facts, const struct evidence *evidence,
-                          struct arena *arena);
-/* The same with its step, steps or row: "train.log:42, step 40". */
+/* "train.log:42, step 40": the file below the run's folder, the line, the step, steps or row; ""
+ * for none; in the arena. */
 const char *evidence_place(const struct run_facts *facts, const struct evidence *evidence,
                            struct arena *arena);
 

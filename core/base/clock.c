@@ -1,9 +1,7 @@
 /* The time of day, which tests fix. See clock.h. */
 #include "core/base/clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "core/base/error.h"
@@ -34,13 +32,4 @@ int64_t clock_ticks_ns(void)
 void clock_fix(int64_t seconds)
 {
     fixed = seconds;
-}
-
-void clock_iso(char out[24], int64_t seconds)
-{
-    time_t at = (time_t)seconds;
-    struct tm parts;
-
-    if (!gmtime_r(&at, &parts) || strftime(out, 24, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-        memcpy(out, "?", 2);
 }

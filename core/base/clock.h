@@ -10,7 +10,5 @@ int64_t clock_now(void);
 int64_t clock_ticks_ns(void);
 /* From now on clock_now() gives this; NONE undoes it. For tests. */
 void clock_fix(int64_t seconds);
-/* "2026-01-15T00:00:00Z" into at least 24 bytes. */
-void clock_iso(char out[24], int64_t seconds);
 
 #endif

@@ -34,23 +34,6 @@ void error_at(struct error *err, const char *path, int64_t line, int64_t byte)
     err->byte = byte;
 }
 
-void error_prepend(struct error *err, const char *fmt, ...)
-{
-    char old[sizeof err->message];
-    va_list args;
-    int n;
-
-    if (!err)
-        return;
-    memcpy(old, err->message, sizeof old);
-    va_start(args, fmt);
-    n = vsnprintf(err->message, sizeof err->message, fmt, args);
-    va_end(args);
-    if (n >= 0 && (size_t)n < sizeof err->message)
-        snprintf(err->message + n, sizeof err->message - (size_t)n, "%.*s",
-                 (int)(sizeof err->message - (size_t)n - 1), old);
-}
-
 void error_format(const struct error *err, char *out, size_t n)
 {
     if (err->path[0] && err->line > 0)
@@ -61,17 +44,6 @@ void error_format(const struct error *err, char *out, size_t n)
         snprintf(out, n, "%s: %s", err->path, err->message);
     else
         snprintf(out, n, "%s", err->message);
-}
-
-const char *status_name(int status)
-{
-    static const char *const names[] = {
-        "ok",       "out of memory", "input/output", "parse",     "limit",
-        "database", "git",           "unsupported",  "not found", "cancelled",
-    };
-    size_t i = (size_t)(status <= 0 ? -(long)status : 0);
-
-    return i < sizeof names / sizeof names[0] ? names[i] : "unknown status";
 }
 
 void bug_set_hook(void (*restore_terminal)(void))

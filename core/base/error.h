@@ -44,11 +44,8 @@ struct error {
 int error_set(struct error *err, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Adds the place to an error that is already set. line and byte may be NONE. */
 void error_at(struct error *err, const char *path, int64_t line, int64_t byte);
-/* Puts at most one clause ("import: ") before the message. */
-void error_prepend(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* "PATH:LINE: message" (or byte N where there is no line); always NUL-terminated. */
 void error_format(const struct error *err, char *out, size_t n);
-const char *status_name(int status);
 
 /* A broken invariant of ours: restores the terminal through the hook, prints, aborts. */
 #define BUG(...) bug_stop(__FILE__, __LINE__, __VA_ARGS__)

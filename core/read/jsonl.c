@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/read/json_scan.h"
-#include "core/read/python_literal.h"
 
 struct reader {
     const struct jsonl_handler *handler;
@@ -144,43 +143,5 @@ int jsonl_read(struct source_file *file, const struct jsonl_handler *handler, st
         rc = error_set(err, E_NOMEM, "no memory to read lines");
     free(reader.fields.items);
     arena_close(reader.arena);
-    return rc;
-}
-
-/* ---- one line for others ---- */
-
-static int python_fields(struct str line, struct arena *arena, struct json_fields *fields)
-{
-    const struct json *tree;
-    size_t used;
-    int rc = python_literal_parse(line, arena, &tree, &used, NULL);
-
-    if (rc != OK)
-        return rc;
-    if (tree->type != JSON_OBJECT || str_trim(str_skip(line, used)).n)
-        return E_PARSE;
-    return json_flat_tree(tree, fields);
-}
-
-int json_flat(struct str line, bool python, struct arena *arena, struct json_row *row)
-{
-    struct json_fields fields = {.items = NULL};
-    struct json_cursor cursor = cursor_on(line, arena, NULL);
-    struct str trimmed = str_trim(line);
-    int rc;
-
-    if (!str_starts(trimmed, "{"))
-        return E_PARSE;
-    rc = python ? python_fields(line, arena, &fields) : scan_flat_line(&cursor, &fields);
-    if (rc == 1) {
-        struct json_field *own = arena_array(arena, fields.n + 1, sizeof *own);
-
-        if (own && fields.n)
-            memcpy(own, fields.items, fields.n * sizeof *own);
-        *row = (struct json_row){.fields = own, .n = own ? fields.n : 0, .line = 1};
-        if (!own)
-            rc = E_LIMIT;
-    }
-    free(fields.items);
     return rc;
 }

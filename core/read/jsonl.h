@@ -19,9 +19,5 @@ struct jsonl_handler {
 
 MUST_CHECK int jsonl_read(struct source_file *file, const struct jsonl_handler *handler,
                           struct error *err);
-/* Parses one flat object (also a Python dict literal when python is set) into fields.
- * 1 it is one, 0 it is not flat, negative: not an object at all. Texts borrow from `line` or live
- * in the arena. */
-int json_flat(struct str line, bool python, struct arena *arena, struct json_row *row);
 
 #endif

@@ -245,7 +245,8 @@ double db_double(sqlite3_stmt *statement, int column)
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
-void *db_list_add(struct db_list *list)
+/* Zeroed room for one more item; NULL when the arena has failed. */
+static void *list_add(struct db_list *list)
 {
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 16;
@@ -274,7 +275,7 @@ int db_load(struct store *store, sqlite3_stmt *statement, struct db_list *list, 
     int rc;
 
     while ((rc = db_step(store, statement, err)) == 1) {
-        void *item = db_list_add(list);
+        void *item = list_add(list);
 
         if (item)
             fill(statement, list->arena, item);

@@ -79,8 +79,6 @@ struct db_list {
     void *items;
     size_t n, capacity, item_bytes;
 };
-/* Zeroed room for one more item; NULL when the arena has failed. */
-void *db_list_add(struct db_list *list);
 /* E_NOMEM when the arena failed, naming what was loaded. */
 MUST_CHECK int db_arena_check(const struct arena *arena, const char *what, struct error *err);
 

@@ -188,20 +188,6 @@ int store_sources(struct store *store, int64_t run_id, struct arena *arena,
     return OK;
 }
 
-int store_source_by_id(struct store *store, int64_t id, struct arena *arena, struct source *out,
-                       struct error *err)
-{
-    struct db_list list = {.arena = arena, .item_bytes = sizeof(struct source)};
-    int rc = db_load_by_id(store, SOURCE_COLUMNS "WHERE id = ?1", id, &list, fill_source, err);
-
-    if (rc != OK)
-        return rc;
-    if (list.n == 0)
-        return error_set(err, E_NOTFOUND, "no source number %lld in the cache", (long long)id);
-    *out = *(struct source *)list.items;
-    return OK;
-}
-
 static void fill_note(sqlite3_stmt *row, struct arena *arena, void *item)
 {
     struct note *note = item;

@@ -72,8 +72,6 @@ MUST_CHECK int store_run_update(struct store *store, const struct run *run, stru
 MUST_CHECK int store_run_forget(struct store *store, int64_t id, struct error *err);
 MUST_CHECK int store_sources(struct store *store, int64_t run_id, struct arena *arena,
                              const struct source **out, size_t *n, struct error *err);
-MUST_CHECK int store_source_by_id(struct store *store, int64_t id, struct arena *arena,
-                                  struct source *out, struct error *err);
 MUST_CHECK int store_notes(struct store *store, int64_t run_id, struct arena *arena,
                            const struct note **out, size_t *n, struct error *err);
 

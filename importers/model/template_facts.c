@@ -10,7 +10,8 @@ static struct str skip_any(struct str text, const char *bytes)
     return text;
 }
 
-bool template_has_generation(struct str text)
+/* {% generation %} with any white space and trimming marks. */
+static bool has_generation(struct str text)
 {
     ptrdiff_t at;
 
@@ -36,5 +37,5 @@ int template_import(struct import *import, struct str text, int64_t line, struct
     if (rc != OK || !is_there)
         return rc;
     return import_setting(import, SIDE_TOKENIZER, "chat_template_has_generation",
-                          template_has_generation(text) ? "true" : "false", VALUE_BOOL, line, err);
+                          has_generation(text) ? "true" : "false", VALUE_BOOL, line, err);
 }

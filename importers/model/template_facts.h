@@ -4,8 +4,6 @@
 
 #include "importers/importer.h"
 
-/* {% generation %} with any white space and trimming marks. */
-bool template_has_generation(struct str text);
 /* has_chat_template and chat_template_has_generation on SIDE_TOKENIZER. */
 MUST_CHECK int template_import(struct import *import, struct str text, int64_t line,
                                struct error *err);

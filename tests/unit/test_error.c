@@ -28,7 +28,6 @@ static void no_record_is_allowed(void **state)
     (void)state;
     assert_int_equal(error_set(NULL, E_IO, "lost"), E_IO);
     error_at(NULL, "a", 1, 2);
-    error_prepend(NULL, "b: ");
 }
 
 static void assert_formats(const struct error *err, const char *expected)
@@ -52,8 +51,6 @@ static void the_place_is_shown_as_far_as_it_is_known(void **state)
     assert_formats(&err, "run/log.json: byte 0: bad");
     error_at(&err, NULL, 7, 100);
     assert_formats(&err, "run/log.json:7: bad");
-    error_prepend(&err, "import %s: ", "x");
-    assert_formats(&err, "run/log.json:7: import x: bad");
 }
 
 static void long_texts_are_cut_not_overrun(void **state)
@@ -68,24 +65,8 @@ static void long_texts_are_cut_not_overrun(void **state)
     assert_int_equal(strlen(err.message), sizeof err.message - 1);
     error_at(&err, long_text, NONE, NONE);
     assert_int_equal(strlen(err.path), sizeof err.path - 1);
-    error_prepend(&err, "before: ");
-    assert_int_equal(strlen(err.message), sizeof err.message - 1);
-    assert_int_equal(strncmp(err.message, "before: yyy", 11), 0);
-    error_prepend(&err, "%s", long_text);
-    assert_int_equal(strlen(err.message), sizeof err.message - 1);
     error_format(&err, small, sizeof small);
     assert_int_equal(strlen(small), 7);
-}
-
-static void every_status_has_a_name(void **state)
-{
-    (void)state;
-    for (int status = E_CANCELLED; status <= OK; status++)
-        assert_string_not_equal(status_name(status), "unknown status");
-    assert_string_equal(status_name(OK), "ok");
-    assert_string_equal(status_name(E_CANCELLED), "cancelled");
-    assert_string_equal(status_name(E_CANCELLED - 1), "unknown status");
-    assert_string_equal(status_name(1), "ok");
 }
 
 int main(void)
@@ -95,7 +76,6 @@ int main(void)
         cmocka_unit_test(no_record_is_allowed),
         cmocka_unit_test(the_place_is_shown_as_far_as_it_is_known),
         cmocka_unit_test(long_texts_are_cut_not_overrun),
-        cmocka_unit_test(every_status_has_a_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

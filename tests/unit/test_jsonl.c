@@ -124,60 +124,6 @@ static void a_line_nested_too_deep_is_a_bad_line(void **state)
     buf_free(&text);
 }
 
-/* ---- json_flat ---- */
-
-static int flat(struct arena *arena, const char *text, bool python, struct json_row *row)
-{
-    arena_reset(arena);
-    *row = (struct json_row){.n = 0};
-    return json_flat(str_of(text), python, arena, row);
-}
-
-static void a_flat_line_is_recognised(void **state)
-{
-    struct arena *arena = arena_open(1 << 20);
-    struct json_row row;
-
-    (void)state;
-    assert_int_equal(flat(arena, " {\"loss\": 1.5, \"x\": null} ", false, &row), 1);
-    assert_int_equal(row.n, 2);
-    assert_true(row.fields[0].number == 1.5 && row.fields[0].is_number);
-    assert_true(isnan(row.fields[1].number) && !row.fields[1].is_number);
-    assert_int_equal(flat(arena, "{\"a\": [1]}", false, &row), 0);
-    assert_int_equal(flat(arena, "{}", false, &row), 1);
-    assert_int_equal(row.n, 0);
-    assert_true(flat(arena, "[1]", false, &row) < 0);
-    assert_true(flat(arena, "{\"a\": 1", false, &row) < 0);
-    assert_true(flat(arena, "{\"a\": 1} x", false, &row) < 0);
-    assert_true(flat(arena, "{'a': 1}", false, &row) < 0);
-    assert_true(flat(arena, "", false, &row) < 0);
-    arena_close(arena);
-}
-
-static void a_printed_dict_is_recognised(void **state)
-{
-    struct arena *arena = arena_open(1 << 20);
-    struct json_row row;
-
-    (void)state;
-    assert_int_equal(flat(arena,
-                          "{'loss': '5.072', 'grad_norm': nan, 'ok': True, 'n': None,"
-                          " 'lr': 4.5e-06, 'name': \"it's\"}",
-                          true, &row),
-                     1);
-    assert_int_equal(row.n, 6);
-    assert_true(row.fields[0].is_quoted && row.fields[0].number == 5.072);
-    assert_true(row.fields[1].is_number && isnan(row.fields[1].number));
-    assert_false(row.fields[2].is_number);
-    assert_true(str_is(row.fields[2].text, "true"));
-    assert_true(row.fields[4].number == 4.5e-06);
-    assert_true(str_is(row.fields[5].text, "it's"));
-    assert_int_equal(flat(arena, "{'a': {'b': 1}}", true, &row), 0);
-    assert_true(flat(arena, "{'a': 1} 5%|", true, &row) < 0);
-    assert_true(flat(arena, "['a']", true, &row) < 0);
-    arena_close(arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,8 +132,6 @@ int main(void)
         cmocka_unit_test(bad_lines_are_told_and_the_rest_is_read),
         cmocka_unit_test(the_sample_that_is_cut_is_read_up_to_there),
         cmocka_unit_test(a_line_nested_too_deep_is_a_bad_line),
-        cmocka_unit_test(a_flat_line_is_recognised),
-        cmocka_unit_test(a_printed_dict_is_recognised),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

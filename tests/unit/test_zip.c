@@ -63,7 +63,6 @@ static void members_are_found_by_their_suffix(void **state)
     (void)state;
     write_zip(folder, "archive/data.pkl", "hello", 5);
     assert_int_equal(zip_reader_open(&zip, tempdir_path(folder, "a.zip"), &err), OK);
-    assert_int_equal(zip_reader_count(zip), 1);
     assert_string_equal(zip_reader_name(zip, 0), "archive/data.pkl");
     assert_string_equal(zip_reader_name(zip, 1), "");
     assert_int_equal(zip_reader_member(zip, "/data.pkl", 100, &text, &n, &err), OK);
