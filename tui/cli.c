@@ -11,13 +11,14 @@
 #include "core/base/unicode.h"
 #include "core/checks/registry.h"
 #include "core/exports/report.h"
+#include "tui/tell.h"
 #include "views/curves_text.h"
 
 #define OUTPUT_BYTES ((size_t)256 << 20)
 
 static int bad_use(const char *text)
 {
-    fprintf(stderr, "flatline: %s; see flatline --help\n", text);
+    tell("%s; see flatline --help", text);
     return 2;
 }
 
@@ -36,15 +37,19 @@ static bool only_is_known(const char *only)
 {
     struct str rest = str_of(only), id;
     char name[64];
+    size_t n = 0;
 
     while (only && str_split(&rest, ',', &id)) {
         snprintf(name, sizeof name, "%.*s", (int)id.n, id.p);
         if (id.n && !check_by_id(name)) {
-            fprintf(stderr, "flatline: --only %s: no such check\n", name);
+            tell("--only %s: no such check", name);
             return false;
         }
+        n += id.n > 0;
     }
-    return true;
+    if (only && n == 0)
+        tell("--only: expected the id of a check");
+    return !only || n > 0;
 }
 
 static struct report_options report_settings(const struct options *options)
@@ -138,7 +143,7 @@ static bool write_report(struct session *session, const struct options *options,
     if (write(&text, session->store, session->run_ids, session->n_runs, &how, &session->err) != OK)
         cli_complain(&session->err);
     else if (text.failed)
-        fprintf(stderr, "flatline: report: out of memory or larger than %zu MiB\n",
+        tell("report: out of memory or larger than %zu MiB",
                 OUTPUT_BYTES >> 20);
     else
         good = cli_write(path, buf_view(&text), options->force);
@@ -158,7 +163,7 @@ static int check(struct session *session, const struct options *options)
             status = 2;
     }
     if (session->n_runs == 0 && write != report_json)
-        fprintf(stderr, "flatline: nothing to check was found there\n");
+        tell("nothing to check was found there");
     return status;
 }
 
@@ -340,7 +345,7 @@ static int list_runs(struct session *session, const struct options *options)
     else
         runs_as_lines(&text, runs, n, strcmp(format, "tsv") == 0);
     if (text.failed)
-        fprintf(stderr, "flatline: runs: out of memory or larger than %zu MiB\n",
+        tell("runs: out of memory or larger than %zu MiB",
                 OUTPUT_BYTES >> 20);
     else if (cli_write("-", buf_view(&text), false))
         status = 0;
@@ -423,7 +428,7 @@ int cli_completions(const struct options *options)
     if (text.n)
         status = cli_write("-", buf_view(&text), false) ? 0 : 2;
     else
-        fprintf(stderr, "flatline: %s: expected bash, zsh or fish\n", options->paths[0]);
+        tell("%s: expected bash, zsh or fish", options->paths[0]);
     buf_free(&text);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
 #include "tui/cli.h"
+#include "tui/tell.h"
 #include "views/curves_text.h"
 
 /* Opens the run named by the first path after `skip` words and its facts. */
@@ -44,7 +45,7 @@ static int draw_curves(struct session *session, const struct options *options)
     size_t n_drawn = 0;
 
     if (options->size && !parse_size(options->size, &columns, &rows)) {
-        fprintf(stderr, "flatline: --size %s: expected COLUMNSxROWS of at least 20x5\n",
+        tell("--size %s: expected COLUMNSxROWS of at least 20x5",
                 options->size);
         return 2;
     }
@@ -58,14 +59,14 @@ static int draw_curves(struct session *session, const struct options *options)
         snprintf(metric, sizeof metric, "%.*s", (int)name.n, name.p);
         if (!facts_curve(facts, metric)) {
             if (options->series)
-                fprintf(stderr, "flatline: %s: no such series in this run\n", metric);
+                tell("%s: no such series in this run", metric);
             continue;
         }
         curves_as_text(&text, facts, metric, rows, columns, options->unicode && !options->ascii);
         n_drawn++;
     }
     if (n_drawn == 0)
-        fprintf(stderr, "flatline: nothing to draw: no metric rows were found\n");
+        tell("nothing to draw: no metric rows were found");
     else if (cli_write("-", buf_view(&text), false))
         status = 0;
     run_facts_close(facts);
@@ -76,7 +77,7 @@ static int draw_curves(struct session *session, const struct options *options)
 int cli_curves(const struct options *options)
 {
     if (options->n_paths != 1) {
-        fprintf(stderr, "flatline: curves needs one run; see flatline curves --help\n");
+        tell("curves needs one run; see flatline curves --help");
         return 2;
     }
     return in_session(options, draw_curves);
@@ -104,7 +105,7 @@ static int print_memory(struct session *session, const struct options *options)
 int cli_memory(const struct options *options)
 {
     if (options->n_paths != 1) {
-        fprintf(stderr, "flatline: memory needs a run; see flatline memory --help\n");
+        tell("memory needs a run; see flatline memory --help");
         return 2;
     }
     return in_session(options, print_memory);
@@ -153,11 +154,11 @@ static int make_longest(struct session *session, const struct options *options)
 int cli_make(const struct options *options)
 {
     if (options->n_paths != 2) {
-        fprintf(stderr, "flatline: make needs what to make and a run; see flatline make --help\n");
+        tell("make needs what to make and a run; see flatline make --help");
         return 2;
     }
     if (strcmp(options->paths[0], "longest-first") != 0) {
-        fprintf(stderr, "flatline: make %s: expected longest-first\n", options->paths[0]);
+        tell("make %s: expected longest-first", options->paths[0]);
         return 2;
     }
     return in_session(options, make_longest);

@@ -11,18 +11,19 @@
 
 #include "core/base/log.h"
 #include "core/checks/runner.h"
+#include "tui/tell.h"
 
 void cli_complain(const struct error *err)
 {
     char text[sizeof err->path + sizeof err->message + 64];
 
     error_format(err, text, sizeof text);
-    fprintf(stderr, "flatline: %s\n", text);
+    tell("%s", text);
 }
 
 static bool complain_memory(void)
 {
-    fprintf(stderr, "flatline: out of memory\n");
+    tell("out of memory");
     return false;
 }
 
@@ -34,7 +35,7 @@ static struct store_options store_choice(const struct options *options)
 static void print_notices(const struct store *store)
 {
     for (const char *const *notice = store_notices(store); *notice; notice++)
-        fprintf(stderr, "flatline: %s\n", *notice);
+        tell("%s", *notice);
 }
 
 static bool session_open(struct session *session, const struct options *options)
@@ -212,14 +213,13 @@ bool session_find_run(struct session *session, const struct options *options, co
                 cli_complain(&session->err);
             return rc == OK;
         }
-        fprintf(stderr, "flatline: %s: %zu runs found, expected one%s\n", what, session->n_runs,
+        tell("%s: %zu runs found, expected one%s", what, session->n_runs,
                 session->n_runs ? "; name one as flatline runs lists it" : "");
         return false;
     }
     rc = store_run_find(session->store, what, session->arena, run, &session->err);
     if (rc == E_NOTFOUND)
-        fprintf(stderr, "flatline: %s: no such path, and no run of that name or key; see "
-                        "flatline runs\n", what);
+        tell("%s: no such path, and no run of that name or key; see flatline runs", what);
     else if (rc != OK)
         cli_complain(&session->err);
     return rc == OK;
@@ -247,14 +247,14 @@ bool cli_write(const char *path, struct str text, bool force)
     bool good;
 
     if (fd < 0 && errno == EEXIST) {
-        fprintf(stderr, "flatline: %s: exists already; --force overwrites it\n", path);
+        tell("%s: exists already; --force overwrites it", path);
         return false;
     }
     good = fd >= 0 && write_all(fd, text);
     if (!is_stdout && fd >= 0 && close(fd) != 0)
         good = false;
     if (!good)
-        fprintf(stderr, "flatline: %s: write: %s\n", is_stdout ? "standard output" : path,
+        tell("%s: write: %s", is_stdout ? "standard output" : path,
                 strerror(errno));
     return good;
 }

@@ -9,6 +9,7 @@
 #include "core/git/repository.h"
 #include "tui/app.h"
 #include "tui/cli.h"
+#include "tui/tell.h"
 
 static const struct command COMMANDS[] = {
     {"", "[PATH…]", "open the UI on the runs found under the paths (default: this folder)", app_run},
@@ -165,7 +166,7 @@ static int say_version(void)
 /* 1 + the exit status of bad use. */
 static int usage(const char *word, const char *problem)
 {
-    fprintf(stderr, "flatline: %s: %s; see flatline --help\n", word, problem);
+    tell("%s: %s; see flatline --help", word, problem);
     return 1 + 2;
 }
 
@@ -183,15 +184,19 @@ static int set_answer(struct options *out, const char *text)
     const char *first = strchr(text, '='), *colon = strchr(text, ':');
     const char *equals = first && colon && colon < first ? strrchr(text, '=') : first;
     struct answer *answers;
+    enum run_kind kind;
     char *name;
 
     if (!equals || equals == text)
         return usage(text, "expected NAME=VALUE");
+    if (strncmp(text, "kind=", 5) == 0 && text[5] && !run_kind_parse(text + 5, &kind))
+        return usage(text, "expected grpo, ppo, dpo, reward-model, classification, seq2seq, "
+                           "pretraining or sft");
     answers = realloc((void *)(uintptr_t)out->answers, (out->n_answers + 1) * sizeof *answers);
     name = strndup(text, (size_t)(equals - text));
     if (!answers || !name) {
         free(name);
-        fprintf(stderr, "flatline: out of memory\n");
+        tell("out of memory");
         return 1 + 2;
     }
     answers[out->n_answers].name = name;
@@ -302,7 +307,7 @@ int options_parse(int argc, char **argv, struct options *out)
 
     *out = (struct options){.command = COMMANDS};
     if (!paths) {
-        fprintf(stderr, "flatline: out of memory\n");
+        tell("out of memory");
         return 1 + 2;
     }
     out->paths = paths;
