@@ -65,18 +65,38 @@ static int64_t wall_us(double wall)
     return wall >= 0 && wall < 9e12 ? (int64_t)(wall * 1e6 + 0.5) : NONE;
 }
 
+/* A column that is only kept when it says something: it begins late, with the rows before it. */
+static bool add_late(struct column *column, int64_t before, size_t n_before, int64_t value)
+{
+    if (column->n == 0)
+        for (size_t i = 0; i < n_before; i++)
+            if (!column_add(column, before))
+                return false;
+    return column_add(column, value);
+}
+
+static bool add_rare(struct point_block *block, const struct point *point)
+{
+    struct column *columns = block->columns;
+    int64_t wall = wall_us(point->wall);
+
+    if (block->n == 0)
+        block->segment = point->segment;
+    if (point->segment != block->segment)
+        block->segments_differ = true;
+    if (block->segments_differ &&
+        !add_late(&columns[SEGMENT], block->segment, block->n, point->segment))
+        return false;
+    return (wall < 0 && columns[WALL].n == 0) || add_late(&columns[WALL], NONE, block->n, wall);
+}
+
 bool point_block_add(struct point_block *block, const struct point *point)
 {
     struct column *columns = block->columns;
 
-    if (block->n == 0)
-        block->segment = point->segment;
-    else if (point->segment != block->segment)
-        block->segments_differ = true;
     if (!add_bits(block, point->value) || !column_add(&columns[SEQ], point->seq) ||
         !column_add(&columns[STEP], point->step) || !column_add(&columns[LINE], point->line) ||
-        !column_add(&columns[WALL], wall_us(point->wall)) ||
-        !column_add(&columns[SEGMENT], point->segment))
+        !add_rare(block, point))
         return false;
     block->n++;
     return true;

@@ -197,7 +197,10 @@ static int add_fields(struct metric_rows *rows, const struct json_row *row,
 {
     for (size_t i = 0; i < row->n; i++) {
         const struct json_field *field = &row->fields[i];
-        struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
+        struct metric_key *key = i < METRIC_ROWS_FOUND ? rows->found[i] : NULL;
+        if (key == NULL && field->is_number) {
+            key = key_of(rows, field->key);
+        }
         int rc = key != NULL ? add_number(rows, key, field->number, place, row->line, err) : OK;
         if (rc != OK) {
             return rc;
@@ -211,7 +214,10 @@ static void place_of_fields(struct metric_rows *rows, const struct json_row *row
 {
     for (size_t i = 0; i < row->n; i++) {
         const struct json_field *field = &row->fields[i];
-        const struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
+        struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
+        if (i < METRIC_ROWS_FOUND) {
+            rows->found[i] = key != &rows->spare ? key : NULL;
+        }
         if (key != NULL) {
             take_place(rows, place, key, field->number);
         }

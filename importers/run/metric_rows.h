@@ -6,6 +6,7 @@
 
 #define METRIC_ROWS_KEYS      512
 #define METRIC_ROWS_KEY_BYTES 200
+#define METRIC_ROWS_FOUND     32
 
 /* What a key means, kept: rows look alike, so it is most often the one behind the last. */
 struct metric_key {
@@ -27,6 +28,7 @@ struct metric_rows {
     struct metric_key *keys;
     size_t n_keys, at;       /* at: where the next key is expected */
     struct metric_key spare; /* for keys beyond METRIC_ROWS_KEYS */
+    struct metric_key *found[METRIC_ROWS_FOUND]; /* of the first fields of the row; NULL: look */
 };
 
 MUST_CHECK int metric_rows_begin(struct metric_rows *rows, struct import *import,
