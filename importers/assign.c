@@ -1,5 +1,4 @@
 /* Which run a file belongs to (FORMATS.md B0 rules 3 and 4). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"

@@ -2,8 +2,6 @@
  * in plan_parts.h; reading is plan_import.c's. */
 #include "importers/folder.h"
 
-#include <string.h>
-
 #include "importers/plan_parts.h"
 
 struct making {

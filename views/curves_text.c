@@ -1,8 +1,6 @@
 /* A curve on a canvas of its own, dumped as text. */
 #include "views/curves_text.h"
 
-#include <math.h>
-
 #include "core/base/unicode.h"
 #include "views/curves_data.h"
 

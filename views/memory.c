@@ -2,7 +2,6 @@
  * of what to change, at what price. Estimates by formula F20; numbers that are not known are
  * named, never guessed. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/number.h"

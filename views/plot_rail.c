@@ -1,7 +1,6 @@
 /* The rail under the axis: one mark a cell for all that a curve cannot show. */
 #include <math.h>
 
-#include "views/plot_parts.h"
 #include "views/plot_rail.h"
 
 /* In order of seriousness: the first of them that a cell has is shown. */

@@ -1,6 +1,5 @@
 /* The settings pane: every setting as every file states it, with its source. What decides when two
  * files disagree is marked; nothing is left out. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

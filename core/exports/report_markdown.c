@@ -1,6 +1,5 @@
 /* The findings as Markdown for the person who has to fix the run: headline, what follows from it,
  * independent findings, what is not excluded, each with evidence and the command that opens it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/exports/report_run.h"

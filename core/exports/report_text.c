@@ -1,5 +1,4 @@
 /* The checklist as plain text: for a pipe, a dumb terminal, and `flatline check`. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/exports/report_run.h"

@@ -1,6 +1,5 @@
 /* What a run has: tensors, token lengths, rows, packages, the GPU, whether it trained an adapter.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/number.h"

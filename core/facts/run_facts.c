@@ -3,12 +3,10 @@
 #include "core/facts/run_facts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
 #include "core/base/log.h"
-#include "core/base/number.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/outcome.h"
 #include "core/facts/run_kind.h"

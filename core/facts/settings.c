@@ -1,6 +1,5 @@
 /* Which statement of a setting counts. Knows the order of trust of the sources, not their formats.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

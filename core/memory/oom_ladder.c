@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const double ROOM = 0.90; /* of the capacity */
 static const double GIVE = 0.25; /* estimate and measurement agree within this share */

@@ -2,7 +2,6 @@
 #include "core/read/jsonl.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/read/json_scan.h"
 

@@ -1,6 +1,5 @@
 /* How the values of a pickle are shown as settings: what a few well-known calls mean (enums, paths,
  * devices, containers), the rest as module.name(…). Walks what pickle.c built, runs nothing. */
-#include <string.h>
 
 #include "core/base/number.h"
 #include "core/read/json.h"

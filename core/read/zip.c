@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zip.h>
 
 #include "core/base/str.h"

@@ -5,7 +5,6 @@
 #include "core/store/salvage.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/str.h"

@@ -5,7 +5,6 @@
  * of blocks. Gathered blocks never hold more than MAX_GATHERED rows, however many series a file
  * has: then all are written, full or not. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/log.h"
 #include "core/store/blocks.h"

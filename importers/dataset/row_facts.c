@@ -2,8 +2,6 @@
  * row of an unknown form has no facts. */
 #include "importers/dataset/row_facts.h"
 
-#include <string.h>
-
 #define IGNORED_LABEL (-100.0)
 
 /* Words and characters: sums, so that parts can be added. */

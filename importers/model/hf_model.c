@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/checks/check.h"
-#include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/model/weight_file.h"
 #include "importers/peek.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/number.h"
 #include "core/checks/check.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"

@@ -1,8 +1,6 @@
 /* Cuts a log into pieces in bounded memory, and removes terminal codes. */
 #include "importers/run/console_split.h"
 
-#include <string.h>
-
 #include "importers/run/console_log.h"
 
 #define ESC '\x1b'

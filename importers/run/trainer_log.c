@@ -1,10 +1,8 @@
 /* trainer_log.jsonl of LLaMA-Factory (FORMATS.md B9): a row per log, current_steps of total_steps.
  * A restart appends with smaller steps; a thread writes it, so the last line may be half. */
-#include <string.h>
 
 #include "core/checks/check.h"
 #include "core/read/jsonl.h"
-#include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 #include "importers/run/metric_lines.h"

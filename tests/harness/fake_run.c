@@ -2,7 +2,6 @@
 #include "tests/harness/fake_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <math.h>
 #include <string.h>
 
 #include "tests/harness/fake_run.h"

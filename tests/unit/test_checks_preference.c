@@ -6,8 +6,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/checks/registry.h"
 #include "tests/harness/judged.h"

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "core/checks/explains.h"
 
 enum { MAX = 8 };

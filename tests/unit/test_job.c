@@ -11,7 +11,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/jobs/job.h"
 

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/random.h"

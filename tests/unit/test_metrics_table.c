@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <string.h>
 
 #include "importers/registry.h"
 #include "tests/harness/dumped.h"

@@ -7,7 +7,6 @@
 
 #include <locale.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/random.h"

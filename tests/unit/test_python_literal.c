@@ -5,11 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/random.h"
 #include "core/read/python_literal.h"
 
 static int set_up(void **state)

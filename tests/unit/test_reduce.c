@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "core/base/random.h"
 #include "core/stats/reduce.h"

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/unicode.h"
 #include "core/checks/registry.h"

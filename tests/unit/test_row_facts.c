@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "importers/dataset/row_facts.h"
 
 static struct sample facts_of(const char *text)

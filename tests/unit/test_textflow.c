@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <locale.h>
-#include <string.h>
 
 #include "views/textflow.h"
 

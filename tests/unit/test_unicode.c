@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "core/base/unicode.h"
 
 static void every_code_point_comes_back(void **state)

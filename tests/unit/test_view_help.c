@@ -5,12 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/harness/pane.h"
 #include "views/registry.h"
-#include "views/scroll.h"
 
 static const struct action FRAME[] = {{1, "quit-it", "q", "leave the program"},
                                       {2, "next-pane", "Tab", "the keys go to the next pane"},
