@@ -23,8 +23,9 @@ static void roff(struct buf *out, const char *text)
 
 static void page_flatline(struct buf *out)
 {
-    buf_puts(out, ".TH FLATLINE 1 \"\" \"flatline " FLATLINE_VERSION "\"\n.SH NAME\nflatline \\- why did this "
-                  "fine\\-tuning run go wrong?\n.SH SYNOPSIS\n");
+    buf_puts(out, ".TH FLATLINE 1 \"\" \"flatline " FLATLINE_VERSION "\"\n"
+                  ".SH NAME\nflatline \\- why did this fine\\-tuning run go wrong?\n"
+                  ".SH SYNOPSIS\n");
     for (const struct command *c = options_commands(); c->name; c++) {
         buf_puts(out, ".B flatline\n");
         roff(out, c->name);
@@ -32,11 +33,12 @@ static void page_flatline(struct buf *out)
         roff(out, c->arguments);
         buf_puts(out, "\n.br\n");
     }
-    buf_puts(out, ".SH DESCRIPTION\nReads what a fine\\-tuning run left behind (trainer_state.json, console "
-                  "log, arguments, adapter, configuration), walks an ordered checklist from the cheapest "
-                  "question to the dearest, and shows the likely cause with its evidence by file and line. "
-                  "Nothing is sent anywhere, nothing from a file is executed, nothing is written beside the "
-                  "run.\n.SH COMMANDS\n");
+    buf_puts(out, ".SH DESCRIPTION\nReads what a fine\\-tuning run left behind "
+                  "(trainer_state.json, console log, arguments, adapter, configuration), walks an "
+                  "ordered checklist from the cheapest question to the dearest, and shows the "
+                  "likely cause with its evidence by file and line. Nothing is sent anywhere, "
+                  "nothing from a file is executed, nothing is written beside the run.\n"
+                  ".SH COMMANDS\n");
     for (const struct command *c = options_commands(); c->name; c++) {
         buf_puts(out, ".TP\n.B flatline ");
         roff(out, c->name);
@@ -46,18 +48,19 @@ static void page_flatline(struct buf *out)
     }
     buf_puts(out, ".SH OPTIONS\n");
     options_each(out, roff);
-    buf_puts(out, ".SH EXIT STATUS\n0 nothing wrong found, 1 findings at the level of \\-\\-fail\\-on, 2 "
-                  "cannot tell or bad use.\n.SH ENVIRONMENT\nNO_COLOR, TERM, LC_ALL, XDG_CONFIG_HOME, "
-                  "XDG_STATE_HOME, XDG_CACHE_HOME, VISUAL, EDITOR, SOURCE_DATE_EPOCH.\n.SH SEE ALSO\n"
-                  ".BR flatline\\-config (5),\n.BR flatline\\-checks (7)\n");
+    buf_puts(out, ".SH EXIT STATUS\n0 nothing wrong found, 1 findings at the level of "
+                  "\\-\\-fail\\-on, 2 cannot tell or bad use.\n"
+                  ".SH ENVIRONMENT\nNO_COLOR, TERM, LC_ALL, XDG_CONFIG_HOME, XDG_STATE_HOME, "
+                  "XDG_CACHE_HOME, VISUAL, EDITOR, SOURCE_DATE_EPOCH.\n"
+                  ".SH SEE ALSO\n.BR flatline\\-config (5),\n.BR flatline\\-checks (7)\n");
 }
 
 static void page_checks(struct buf *out)
 {
     enum stage stage = N_STAGES;
 
-    buf_puts(out, ".TH FLATLINE\\-CHECKS 7 \"\" \"flatline " FLATLINE_VERSION "\"\n.SH NAME\nflatline\\-checks "
-                  "\\- what flatline checks, in the order of its checklist\n");
+    buf_puts(out, ".TH FLATLINE\\-CHECKS 7 \"\" \"flatline " FLATLINE_VERSION "\"\n.SH NAME\n"
+                  "flatline\\-checks \\- what flatline checks, in the order of its checklist\n");
     for (size_t i = 0; i < check_count(); i++) {
         const struct check *check = check_at(i);
 

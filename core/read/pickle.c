@@ -384,6 +384,13 @@ static int op_pop_mark(struct pickle_machine *m)
 }
 
 /* POP takes a value, or the mark when nothing lies above it. */
+static int op_dup(struct pickle_machine *m)
+{
+    struct pickle_value *top = machine_top(m);
+
+    return top ? machine_push(m, top) : machine_fail(m, E_PARSE, "the stack is empty");
+}
+
 static int op_pop(struct pickle_machine *m)
 {
     if (machine_pop(m))
@@ -468,7 +475,7 @@ static int step(struct pickle_machine *m, unsigned char opcode)
     case 'Q': return op_persistent(m);
     case '0': return op_pop(m);
     case '1': return op_pop_mark(m);
-    case '2': return machine_top(m) ? machine_push(m, machine_top(m)) : machine_fail(m, E_PARSE, "the stack is empty");
+    case '2': return op_dup(m);
     case 'I': case 'L': case 'F': case 'S': case 'V': case 'i': case 'o': case 'P': case 'd':
     case 'l': case 'p': case 'g':
         return machine_fail(m, E_UNSUPPORTED, "a pickle of protocol 0, protocols 2 to 5 are read");

@@ -369,9 +369,11 @@ static void what_the_log_says_of_checkpoints_and_resumes_is_on_the_rail(void **s
     for (size_t i = 0; i < 40; i++)
         loss[i] = 2.0 - (double)i / 40;
     fake_curve(f->run, "loss", loss, 40);
-    fake_event(f->run, "checkpoint-saved", "checkpoint-saved", 9, "Saving model checkpoint to out/checkpoint-10");
+    fake_event(f->run, "checkpoint-saved", "checkpoint-saved", 9,
+               "Saving model checkpoint to out/checkpoint-10");
     fake_capture(f->run, 1, "out/checkpoint-10");
-    fake_event(f->run, "resume-jump", "resume-continue", 19, "Continuing training from global step 20");
+    fake_event(f->run, "resume-jump", "resume-continue", 19,
+               "Continuing training from global step 20");
     fake_capture(f->run, 1, "20");
     f->desk.facts = fake_facts(f->run);
     curves_as_text(&f->text, f->desk.facts, "loss", 10, 60, false);
