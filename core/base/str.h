@@ -95,7 +95,7 @@ void buf_puts(struct buf *buf, const char *text);
 void buf_putc(struct buf *buf, char c);
 void buf_repeat(struct buf *buf, char c, size_t n);
 void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_vprintf(struct buf *buf, const char *fmt, va_list args);
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 struct str buf_view(const struct buf *buf);                  /* borrowed until the next append */
 /* Gives the text away (free() it); NULL when failed. The buf is empty afterwards. */
 char *buf_steal(struct buf *buf);

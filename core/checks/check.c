@@ -29,6 +29,7 @@ static void list_add(struct check_ctx *ctx, struct text_list *list, const char *
 }
 
 /* Formats into the arena; vsnprintf twice, since sentences have no bound worth naming. */
+PRINTF_LIKE(2, 0)
 static const char *format(struct check_ctx *ctx, const char *fmt, va_list args)
 {
     va_list again;

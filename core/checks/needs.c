@@ -5,8 +5,8 @@
 
 static const char *const HINTS[N_NEEDS] = {
     "the console log of the run (stdout and stderr as text)",
-    "metric rows of the training (trainer_state.json, trainer_log.jsonl, metrics.jsonl or a "
-    "console log)",
+    ("metric rows of the training (trainer_state.json, trainer_log.jsonl, metrics.jsonl or a "
+     "console log)"),
     "metric rows of an evaluation (trainer_state.json or a console log with eval_loss)",
     "the training arguments (training_args.bin, training_args.json or the framework's YAML)",
     "config.json of the base model",
