@@ -15,6 +15,7 @@
 
 #define SETTING_MAX_BYTES      ((size_t)64 << 10) /* longer values are texts, not settings */
 #define SETTING_NAME_MAX_BYTES ((size_t)1 << 10)
+#define VALUE_MAX_BYTES        (1 << 20)
 #define SETTINGS_MAX           20000 /* of one tree; more is data, not configuration */
 
 /* ---- Secrets ---- */
@@ -231,7 +232,7 @@ static enum value_type type_of(const struct json *value)
     return VALUE_NULL;
 }
 
-/* NULL: not to be kept. */
+/* NULL: not to be kept, for a secret in it or for its length (out->failed). */
 static const char *text_of(const struct json *value, struct buf *out)
 {
     buf_clear(out);
@@ -253,7 +254,26 @@ static const char *text_of(const struct json *value, struct buf *out)
         json_write(out, value);
         break;
     }
-    return out->failed || !out->p ? NULL : out->p;
+    return out->failed ? NULL : out->p;
+}
+
+static int note_long_value(struct import *import, const char *name, const struct json *value,
+                           struct error *err)
+{
+    return sink_note(import->sink, NOTE_INFO, value->line, NONE, err,
+                     "%s: a value longer than %d bytes was not kept", name, VALUE_MAX_BYTES);
+}
+
+static int put_value(struct tree_walk *walk, const char *name, const struct json *value,
+                     struct error *err)
+{
+    const char *text = text_of(value, &walk->value);
+
+    if (walk->value.failed)
+        return note_long_value(walk->import, name, value, err);
+    return text ? import_setting(walk->import, walk->side, name, text, type_of(value), value->line,
+                                 err)
+                : OK;
 }
 
 static int walk_member(struct tree_walk *walk, const char *name, const struct json *value,
@@ -289,13 +309,7 @@ static int walk_member(struct tree_walk *walk, const char *name, const struct js
                          "only the first %d settings were kept", SETTINGS_MAX);
     if (walk->n > SETTINGS_MAX)
         return OK;
-    const char *text = text_of(value, &walk->value);
-    if (!text)
-        return value->type == JSON_STRING && value->text.n == 0
-                   ? import_setting(walk->import, walk->side, name, "", VALUE_TEXT, value->line,
-                                    err)
-                   : OK;
-    return import_setting(walk->import, walk->side, name, text, type_of(value), value->line, err);
+    return put_value(walk, name, value, err);
 }
 
 int import_settings_tree(struct import *import, enum side side, const char *prefix,
@@ -305,7 +319,7 @@ int import_settings_tree(struct import *import, enum side side, const char *pref
 
     if (!json_is(object, JSON_OBJECT))
         return OK;
-    buf_init(&walk.value, (size_t)1 << 20);
+    buf_init(&walk.value, VALUE_MAX_BYTES);
     int rc = walk_object(&walk, prefix, object, err);
     buf_free(&walk.value);
     return rc;
@@ -315,16 +329,32 @@ int import_json_setting(struct import *import, enum side side, const char *raw_n
                         const struct json *value, struct error *err)
 {
     struct tree_walk walk = {.import = import, .side = side};
-    int rc = OK;
 
     if (!value)
         return OK;
-    buf_init(&walk.value, (size_t)1 << 20);
-    const char *text = text_of(value, &walk.value);
-    if (text || (value->type == JSON_STRING && value->text.n == 0))
-        rc = import_setting(import, side, raw_name, text ? text : "", type_of(value), value->line,
-                            err);
+    buf_init(&walk.value, VALUE_MAX_BYTES);
+    int rc = put_value(&walk, raw_name, value, err);
     buf_free(&walk.value);
+    return rc;
+}
+
+int import_own_setting(struct import *import, enum side side, const char *name,
+                       const struct json *value, struct error *err)
+{
+    struct setting setting = {.side = side, .raw_name = name, .name = name,
+                              .type = type_of(value), .line = value->line};
+    struct buf text;
+    int rc = OK;
+
+    if (value->type == JSON_NULL || import_is_secret(name))
+        return OK;
+    buf_init(&text, VALUE_MAX_BYTES);
+    setting.value = text_of(value, &text);
+    if (text.failed)
+        rc = note_long_value(import, name, value, err);
+    else if (setting.value)
+        rc = sink_setting(import->sink, &setting, err);
+    buf_free(&text);
     return rc;
 }
 

@@ -67,6 +67,10 @@ MUST_CHECK int import_settings_tree(struct import *import, enum side side, const
 /* One value of a tree under a name of its own; lists and objects whole. NULL value: nothing. */
 MUST_CHECK int import_json_setting(struct import *import, enum side side, const char *raw_name,
                                    const struct json *value, struct error *err);
+/* What a trainer's own file states under a name that no framework shares: the raw name is the
+ * canonical one ("state.global_step"). null is not stated. */
+MUST_CHECK int import_own_setting(struct import *import, enum side side, const char *name,
+                                  const struct json *value, struct error *err);
 bool import_is_secret(const char *key);
 bool import_is_cancelled(const struct import *import);
 /* The whole file as a tree in import->arena (JSON with comments, or YAML). *out is NULL when the

@@ -7,7 +7,6 @@
 #include "core/checks/check.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
-#include "importers/run/json_setting.h"
 
 static const char *const names[] = {"all_results.json", "train_results.json", "eval_results.json",
                                     "predict_results.json", "test_results.json"};
@@ -52,7 +51,7 @@ static int run(struct import *import, struct error *err)
         char name[300];
         snprintf(name, sizeof name, "results.%.*s.%.*s", (int)stem.n, stem.p, (int)value->key.n,
                  value->key.p);
-        rc = json_setting(import, SIDE_EVAL, name, value, err);
+        rc = import_own_setting(import, SIDE_EVAL, name, value, err);
     }
     return rc;
 }

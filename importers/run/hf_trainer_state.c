@@ -8,7 +8,6 @@
 #include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
-#include "importers/run/json_setting.h"
 #include "importers/run/metric_rows.h"
 
 struct reader {
@@ -62,7 +61,7 @@ static int add_callback(struct reader *reader, const char *name, const struct js
             if (!json_is(part, JSON_OBJECT)) {
                 break;
             }
-            int rc = json_setting(reader->import, SIDE_TRAIN, path, field, err);
+            int rc = import_own_setting(reader->import, SIDE_TRAIN, path, field, err);
             if (rc != OK) {
                 return rc;
             }
@@ -100,7 +99,7 @@ static int on_member(void *ctx, const struct json *value, struct error *err)
     if (strcmp(key, "stateful_callbacks") == 0 && json_is(value, JSON_OBJECT)) {
         return add_callbacks(reader, value, err);
     }
-    int rc = json_setting(reader->import, SIDE_TRAIN, name, value, err);
+    int rc = import_own_setting(reader->import, SIDE_TRAIN, name, value, err);
     return rc == OK ? add_plain(reader, key, value, err) : rc;
 }
 

@@ -137,6 +137,22 @@ static void the_log_of_llama_factory_has_a_plan(void **state)
     dumped_has_not("elapsed_time");
 }
 
+static void a_value_of_megabytes_is_left_out_and_told(void **state)
+{
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, (size_t)4 << 20);
+    buf_puts(&text, "{\"eval_loss\": 1.5,\n\"samples\": \"");
+    buf_repeat(&text, 'x', (2 << 20));
+    buf_puts(&text, "\"}\n");
+    dumped_read(&importer_hf_results, "all_results.json", text.p, text.n);
+    buf_free(&text);
+    dumped_has("results.all_results.eval_loss");
+    dumped_has("note\tinfo\tline 2\tbyte -\tresults.all_results.samples: a value longer than");
+    dumped_has_not("xxxx");
+}
+
 static void files_are_known_by_name_or_content(void **state)
 {
     (void)state;
@@ -162,6 +178,7 @@ int main(void)
         TEST(strange_rows_are_noted),
         TEST(results_become_settings_of_the_evaluation),
         TEST(the_log_of_llama_factory_has_a_plan),
+        TEST(a_value_of_megabytes_is_left_out_and_told),
         cmocka_unit_test(files_are_known_by_name_or_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
