@@ -3,55 +3,109 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/unicode.h"
 #include "core/checks/registry.h"
 #include "tui/cli.h"
 
-/* Text for roff: backslashes and leading dots are escaped, dashes of options kept as they are. */
+#define PAGE_DATE "2026-11-30" /* of the last change to what stands here */
+#define ELLIPSIS 0x2026
+
+/* Text for roff: backslashes and leading dots are escaped, dashes of options kept as they are. What
+ * is not ASCII is named by its code point, since groff reads its input as Latin-1. */
 static void roff(struct buf *out, const char *text)
 {
+    struct str rest = str_of(text);
+
     if (text[0] == '.' || text[0] == '\'')
         buf_puts(out, "\\&");
-    for (; *text; text++) {
-        if (*text == '\\')
+    while (rest.n) {
+        int32_t code;
+
+        rest = str_skip(rest, unicode_next(rest, &code));
+        if (code == ELLIPSIS) /* which a terminal in the C locale could not show */
+            buf_puts(out, "...");
+        else if (code == '\\')
             buf_puts(out, "\\e");
-        else if (*text == '-')
+        else if (code == '-')
             buf_puts(out, "\\-");
-        else
-            buf_putc(out, *text);
+        else if (code >= 0x80)
+            buf_printf(out, "\\[u%04X]", (unsigned)code);
+        else if (code >= 0)
+            buf_putc(out, (char)code);
     }
+}
+
+/* "flatline NAME": the UI is the command without a name. */
+static void command_name(struct buf *out, const struct command *command)
+{
+    buf_puts(out, command->name[0] ? ".B flatline " : ".B flatline");
+    roff(out, command->name);
+    buf_putc(out, '\n');
+}
+
+static void synopsis(struct buf *out)
+{
+    for (const struct command *c = options_commands(); c->name; c++) {
+        command_name(out, c);
+        if (c->arguments[0]) {
+            roff(out, c->arguments);
+            buf_putc(out, '\n');
+        }
+        if (c[1].name)
+            buf_puts(out, ".br\n");
+    }
+}
+
+/* "-o, --output FILE", what it does, and the commands that take it. */
+static void option(struct buf *out, const struct option_row *row)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "%s%.1s%s--%s%s%s", row->letter ? "-" : "", &row->letter,
+             row->letter ? ", " : "", row->name, row->argument ? " " : "",
+             row->argument ? row->argument : "");
+    buf_puts(out, ".TP\n.B ");
+    roff(out, name);
+    buf_putc(out, '\n');
+    roff(out, row->help);
+    if (strcmp(row->commands, "ui") == 0)
+        buf_puts(out, "\n(on the screen)");
+    else if (row->commands[0])
+        buf_printf(out, "\n(%s)", row->commands);
+    buf_putc(out, '\n');
 }
 
 static void page_flatline(struct buf *out)
 {
-    buf_puts(out, ".TH FLATLINE 1 \"\" \"flatline " FLATLINE_VERSION "\"\n"
+    const struct option_row *rows;
+    size_t n;
+
+    buf_puts(out, ".TH FLATLINE 1 " PAGE_DATE " \"flatline " FLATLINE_VERSION "\"\n"
                   ".SH NAME\nflatline \\- why did this fine\\-tuning run go wrong?\n"
                   ".SH SYNOPSIS\n");
-    for (const struct command *c = options_commands(); c->name; c++) {
-        buf_puts(out, ".B flatline\n");
-        roff(out, c->name);
-        buf_putc(out, ' ');
-        roff(out, c->arguments);
-        buf_puts(out, "\n.br\n");
-    }
-    buf_puts(out, ".SH DESCRIPTION\nReads what a fine\\-tuning run left behind "
-                  "(trainer_state.json, console log, arguments, adapter, configuration), walks an "
-                  "ordered checklist from the cheapest question to the dearest, and shows the "
-                  "likely cause with its evidence by file and line. Nothing is sent anywhere, "
-                  "nothing from a file is executed, nothing is written beside the run.\n"
+    synopsis(out);
+    buf_puts(out, ".SH DESCRIPTION\n"
+                  "Reads what a fine\\-tuning run left behind (trainer_state.json, console log,\n"
+                  "arguments, adapter, configuration), walks an ordered checklist from the\n"
+                  "cheapest question to the dearest, and shows the likely cause with its\n"
+                  "evidence by file and line. Nothing is sent anywhere, nothing from a file is\n"
+                  "executed, nothing is written beside the run.\n"
                   ".SH COMMANDS\n");
     for (const struct command *c = options_commands(); c->name; c++) {
-        buf_puts(out, ".TP\n.B flatline ");
-        roff(out, c->name);
-        buf_putc(out, '\n');
+        buf_puts(out, ".TP\n");
+        command_name(out, c);
         roff(out, c->help);
         buf_putc(out, '\n');
     }
-    buf_puts(out, ".SH OPTIONS\n");
-    options_each(out, roff);
-    buf_puts(out, ".SH EXIT STATUS\n0 nothing wrong found, 1 findings at the level of "
-                  "\\-\\-fail\\-on, 2 cannot tell or bad use.\n"
-                  ".SH ENVIRONMENT\nNO_COLOR, TERM, LC_ALL, XDG_CONFIG_HOME, XDG_STATE_HOME, "
-                  "XDG_CACHE_HOME, VISUAL, EDITOR, SOURCE_DATE_EPOCH.\n"
+    buf_puts(out, ".SH OPTIONS\nBehind each stand the commands that take it; without a list all "
+                  "do.\n");
+    rows = options_table(&n);
+    for (size_t i = 0; i < n; i++)
+        option(out, &rows[i]);
+    buf_puts(out, ".SH EXIT STATUS\n0 nothing wrong found, 1 findings at the level of\n"
+                  "\\-\\-fail\\-on (check), 2 cannot tell or bad use.\n"
+                  ".SH ENVIRONMENT\nNO_COLOR, TERM, COLORTERM, LC_ALL, LANG, XDG_CONFIG_HOME,\n"
+                  "XDG_STATE_HOME, XDG_CACHE_HOME, VISUAL, EDITOR, SOURCE_DATE_EPOCH.\n"
                   ".SH SEE ALSO\n.BR flatline\\-config (5),\n.BR flatline\\-checks (7)\n");
 }
 
@@ -59,7 +113,8 @@ static void page_checks(struct buf *out)
 {
     enum stage stage = N_STAGES;
 
-    buf_puts(out, ".TH FLATLINE\\-CHECKS 7 \"\" \"flatline " FLATLINE_VERSION "\"\n.SH NAME\n"
+    buf_puts(out, ".TH FLATLINE\\-CHECKS 7 " PAGE_DATE " \"flatline " FLATLINE_VERSION "\"\n"
+                  ".SH NAME\n"
                   "flatline\\-checks \\- what flatline checks, in the order of its checklist\n");
     for (size_t i = 0; i < check_count(); i++) {
         const struct check *check = check_at(i);

@@ -12,73 +12,79 @@
 #include "tui/tell.h"
 
 static const struct command COMMANDS[] = {
-    {"", "[PATH…]", "open the UI on the runs found under the paths (default: this folder)", app_run},
-    {"check", "PATH…", "import, run the checklist, print it", cli_check},
-    {"report", "PATH…", "findings, evidence and remarks as Markdown", cli_report},
+    {"", "[PATH…]", "open the UI on the runs found under the paths (default: this folder)", app_run,
+     NULL},
+    {"check", "PATH…", "import, run the checklist, print it", cli_check, NULL},
+    {"report", "PATH…", "findings, evidence and remarks as Markdown", cli_report, NULL},
     {"import", "PATH…", "import into the cache and print what was read and what was ignored",
-     cli_import},
-    {"runs", "", "list the runs that the cache holds", cli_runs},
-    {"forget", "RUN", "drop a run from the cache (remarks stay)", cli_forget},
-    {"remark", "RUN TEXT", "write a remark about a run or a check", cli_remark},
-    {"curves", "PATH", "curves as text", cli_curves},
-    {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory},
-    {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make},
-    {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions},
-    {"manual", "PAGE", "a manual page as roff; PAGE: flatline or checks", cli_manual},
-    {NULL, NULL, NULL, NULL},
-};
-
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_SET, OPTION_COLOR, OPTION_HELP, OPTION_VERSION };
-
-struct option_row {
-    const char *name;
-    char letter;                /* 0: none */
-    enum option_kind kind;
-    const char *argument;       /* name of the value */
-    size_t field;               /* offset in struct options */
-    const char *commands;       /* blank-separated; "" every command, "ui" the UI */
-    const char *help;
+     cli_import, NULL},
+    {"runs", "", "list the runs that the cache holds", cli_runs, NULL},
+    {"forget", "RUN", "drop a run from the cache (remarks stay)", cli_forget, NULL},
+    {"remark", "RUN TEXT", "write a remark about a run or a check", cli_remark, NULL},
+    {"curves", "PATH", "curves as text", cli_curves, NULL},
+    {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory, NULL},
+    {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make,
+     "longest-first"},
+    {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions,
+     "bash zsh fish"},
+    {"manual", "PAGE", "a manual page as roff; PAGE: flatline or checks", cli_manual,
+     "flatline checks"},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 #define FIELD(member) offsetof(struct options, member)
 
 static const struct option_row OPTIONS[] = {
-    {"format", 0, OPTION_TEXT, "FORM", FIELD(format), "check runs", "text, md, json or tsv"},
-    {"only", 0, OPTION_TEXT, "IDS", FIELD(only), "check report", "only these checks (a,b,c)"},
+    {"format", 0, OPTION_TEXT, "FORM", FIELD(format), "check runs", "text, md, json or tsv",
+     "text md json tsv"},
+    {"only", 0, OPTION_TEXT, "IDS", FIELD(only), "check report", "only these checks (a,b,c)",
+     VALUE_CHECK},
     {"fail-on", 0, OPTION_TEXT, "LEVEL", FIELD(fail_on), "check",
-     "exit 1 at fail (default) or already at warn"},
+     "exit 1 at fail (default) or already at warn", "fail warn"},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), "report make",
-     "write there; - is standard output"},
-    {"unicode", 0, OPTION_FLAG, NULL, FIELD(unicode), "report curves", "charts in braille"},
-    {"redact", 0, OPTION_FLAG, NULL, FIELD(redact), "report check", "mask secrets (the default)"},
-    {"no-redact", 0, OPTION_FLAG, NULL, FIELD(no_redact), "report check", "do not mask secrets"},
+     "write there; - is standard output; make: a folder", NULL},
+    {"unicode", 0, OPTION_FLAG, NULL, FIELD(unicode), "report curves", "charts in braille", NULL},
+    {"redact", 0, OPTION_FLAG, NULL, FIELD(redact), "report check", "mask secrets (the default)", NULL},
+    {"no-redact", 0, OPTION_FLAG, NULL, FIELD(no_redact), "report check", "do not mask secrets", NULL},
     {"anonymous", 0, OPTION_FLAG, NULL, FIELD(anonymous), "report check",
-     "mask folders, users and hosts too"},
-    {"series", 0, OPTION_TEXT, "NAMES", FIELD(series), "curves", "loss,grad_norm,…"},
-    {"size", 0, OPTION_TEXT, "CxR", FIELD(size), "curves ui", "columns x rows, for example 80x24"},
-    {"gpu", 0, OPTION_TEXT, "SIZE", FIELD(gpu), "memory check", "GPU memory, for example 24G"},
-    {"check", 0, OPTION_TEXT, "ID", FIELD(check), "remark", "the remark is about this check"},
+     "mask folders, users and hosts too", NULL},
+    {"series", 0, OPTION_TEXT, "NAMES", FIELD(series), "curves", "loss,grad_norm,…", VALUE_FREE},
+    {"size", 0, OPTION_TEXT, "CxR", FIELD(size), "curves ui", "columns x rows, for example 80x24",
+     VALUE_FREE},
+    {"gpu", 0, OPTION_TEXT, "SIZE", FIELD(gpu), "memory check", "GPU memory, for example 24G",
+     VALUE_FREE},
+    {"check", 0, OPTION_TEXT, "ID", FIELD(check), "remark", "the remark is about this check",
+     VALUE_CHECK},
     {"dismiss", 0, OPTION_FLAG, NULL, FIELD(dismiss), "remark",
-     "the check is not a problem here; TEXT is the reason"},
-    {"remarks", 0, OPTION_FLAG, NULL, FIELD(remarks), "forget", "drop the remarks too"},
-    {"force", 0, OPTION_FLAG, NULL, FIELD(force), "make report", "overwrite existing files"},
-    {"at", 0, OPTION_TEXT, "PLACE", FIELD(at), "ui", "open at stage=3,check=ID,step=N,row=N"},
+     "the check is not a problem here; TEXT is the reason", NULL},
+    {"remarks", 0, OPTION_FLAG, NULL, FIELD(remarks), "forget", "drop the remarks too", NULL},
+    {"force", 0, OPTION_FLAG, NULL, FIELD(force), "make report", "overwrite existing files", NULL},
+    {"at", 0, OPTION_TEXT, "PLACE", FIELD(at), "ui", "open at stage=3,check=ID,step=N,row=N",
+     VALUE_FREE},
     {"set", 0, OPTION_SET, "NAME=VALUE", 0, "",
-     "say what the files do not: kind=dpo, goal=shorter, gpu=24G, split:PATH=test …"},
-    {"db", 0, OPTION_TEXT, "FILE", FIELD(db), "", "use that cache"},
-    {"no-cache", 0, OPTION_FLAG, NULL, FIELD(no_cache), "", "keep the cache in memory"},
-    {"color", 0, OPTION_COLOR, "WHEN", 0, "", "auto, always or never"},
-    {"ascii", 0, OPTION_FLAG, NULL, FIELD(ascii), "", "ASCII only"},
-    {"theme", 0, OPTION_TEXT, "NAME", FIELD(theme), "ui", "default, light, mono, colourblind"},
-    {"no-follow", 0, OPTION_FLAG, NULL, FIELD(no_follow), "ui", "do not look for new rows"},
-    {"script", 0, OPTION_TEXT, "FILE", FIELD(script), "ui", "replay keys from a file"},
-    {"record", 0, OPTION_TEXT, "FILE", FIELD(record), "ui", "write the keys to a file"},
-    {"log", 0, OPTION_TEXT, "FILE", FIELD(log), "", "debug lines"},
-    {"help", 'h', OPTION_HELP, NULL, 0, "", "this text"},
-    {"version", 0, OPTION_VERSION, NULL, 0, "", "versions of the program and its libraries"},
+     "say what the files do not: kind=dpo, goal=shorter, gpu=24G, split:PATH=test …",
+     "kind= goal= outcome= gpu="},
+    {"db", 0, OPTION_TEXT, "FILE", FIELD(db), "", "use that cache", NULL},
+    {"no-cache", 0, OPTION_FLAG, NULL, FIELD(no_cache), "", "keep the cache in memory", NULL},
+    {"color", 0, OPTION_COLOR, "WHEN", 0, "", "auto, always or never", "auto always never"},
+    {"ascii", 0, OPTION_FLAG, NULL, FIELD(ascii), "", "ASCII only", NULL},
+    {"theme", 0, OPTION_TEXT, "NAME", FIELD(theme), "ui", "default, light, mono, colourblind",
+     "default light mono colourblind"},
+    {"no-follow", 0, OPTION_FLAG, NULL, FIELD(no_follow), "ui", "do not look for new rows", NULL},
+    {"script", 0, OPTION_TEXT, "FILE", FIELD(script), "ui", "replay keys from a file", NULL},
+    {"record", 0, OPTION_TEXT, "FILE", FIELD(record), "ui", "write the keys to a file", NULL},
+    {"log", 0, OPTION_TEXT, "FILE", FIELD(log), "", "write debug lines there", NULL},
+    {"help", 'h', OPTION_HELP, NULL, 0, "", "this text", NULL},
+    {"version", 0, OPTION_VERSION, NULL, 0, "", "versions of the program and its libraries", NULL},
 };
 
 #define N_OPTIONS (sizeof OPTIONS / sizeof OPTIONS[0])
+
+const struct option_row *options_table(size_t *n)
+{
+    *n = N_OPTIONS;
+    return OPTIONS;
+}
 
 const struct command *options_commands(void)
 {
@@ -95,7 +101,7 @@ static bool word_in(const char *words, const char *word)
     return false;
 }
 
-static bool option_is_for(const struct option_row *row, const struct command *command)
+bool option_is_for(const struct option_row *row, const struct command *command)
 {
     return !row->commands[0] || word_in(row->commands, command->name[0] ? command->name : "ui");
 }
@@ -112,22 +118,6 @@ static void help_options(struct buf *out, const struct command *command)
                  row->letter ? row->letter : ' ', row->letter ? ", " : " ", row->name,
                  row->argument ? " " : "", row->argument ? row->argument : "");
         buf_printf(out, "  %-26s %s\n", left, row->help);
-    }
-}
-
-void options_each(struct buf *out, void (*put)(struct buf *, const char *))
-{
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        const struct option_row *row = &OPTIONS[i];
-        char name[64];
-
-        snprintf(name, sizeof name, "--%s%s%s", row->name, row->argument ? " " : "",
-                 row->argument ? row->argument : "");
-        buf_puts(out, ".TP\n.B ");
-        put(out, name);
-        buf_putc(out, '\n');
-        put(out, row->help);
-        buf_putc(out, '\n');
     }
 }
 
@@ -325,41 +315,4 @@ int options_parse(int argc, char **argv, struct options *out)
             rc = parse_option(argc, argv, &i, out);
     }
     return rc;
-}
-
-static void complete_words(struct buf *out, const char *separator)
-{
-    for (const struct command *c = COMMANDS + 1; c->name; c++)
-        buf_printf(out, "%s%s", c->name, separator);
-}
-
-void options_completions(struct buf *out, const char *shell)
-{
-    if (strcmp(shell, "bash") == 0) {
-        buf_puts(out, "_flatline() {\n    local cur=${COMP_WORDS[COMP_CWORD]}\n"
-                      "    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"");
-        for (size_t i = 0; i < N_OPTIONS; i++)
-            buf_printf(out, "--%s ", OPTIONS[i].name);
-        buf_puts(out, "\" -- \"$cur\"))\n    elif [[ $COMP_CWORD == 1 ]]; then "
-                      "COMPREPLY=($(compgen -W \"");
-        complete_words(out, " ");
-        buf_puts(out, "\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n"
-                      "    else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}\n"
-                      "complete -o filenames -F _flatline flatline\n");
-    } else if (strcmp(shell, "zsh") == 0) {
-        buf_puts(out, "#compdef flatline\n_arguments \\\n");
-        for (size_t i = 0; i < N_OPTIONS; i++)
-            buf_printf(out, "  '--%s[%s]%s' \\\n", OPTIONS[i].name, OPTIONS[i].help,
-                       OPTIONS[i].argument ? ":value:_files" : "");
-        buf_puts(out, "  '1: :(");
-        complete_words(out, " ");
-        buf_puts(out, ")' '*: :_files'\n");
-    } else if (strcmp(shell, "fish") == 0) {
-        for (const struct command *c = COMMANDS + 1; c->name; c++)
-            buf_printf(out, "complete -c flatline -n __fish_use_subcommand -a %s -d '%s'\n", c->name,
-                       c->help);
-        for (size_t i = 0; i < N_OPTIONS; i++)
-            buf_printf(out, "complete -c flatline -l %s%s -d '%s'\n", OPTIONS[i].name,
-                       OPTIONS[i].argument ? " -r" : "", OPTIONS[i].help);
-    }
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/harness/tempdir.h"
+#include "tui/cli.h"
 #include "tui/options.h"
 
 #define MAX_WORDS 16
@@ -346,6 +347,84 @@ static void completions_know_every_command_and_option(void **state)
     buf_free(&text);
 }
 
+/* What bash offers for the words, separated by blanks, the last one being typed; '|' behind each. */
+static void offered(const char *words, char *out, size_t size)
+{
+    char script[300], line[1000];
+    struct buf text;
+    FILE *pipe;
+    size_t n;
+
+    snprintf(script, sizeof script, "%s", tempdir_path(folder, "completion"));
+    buf_init(&text, 1u << 16);
+    options_completions(&text, "bash");
+    tempdir_write_text(folder, "completion", text.p);
+    buf_free(&text);
+    snprintf(line, sizeof line,
+             "cd '%s' && bash -uc '. \"$0\"; COMP_WORDS=(flatline \"$@\"); COMP_CWORD=$#; _flatline; "
+             "printf \"%%s|\" \"${COMPREPLY[@]}\"' '%s' %s",
+             folder, script, words);
+    pipe = popen(line, "r");
+    assert_non_null(pipe);
+    n = fread(out, 1, size - 1, pipe);
+    out[n] = '\0';
+    assert_int_equal(pclose(pipe), 0);
+}
+
+static void completion_offers_what_fits_the_place(void **state)
+{
+    static const struct {
+        const char *words, *offers;
+    } cases[] = {
+        {"che", "check|"},
+        {"check --fo", "--format|"},            /* not --force, which is another command's */
+        {"check --format ''", "text|md|json|tsv|"},
+        {"check --format = j", "json|"},        /* as bash cuts --format=j */
+        {"check --size ''", "|"},               /* nothing can be known */
+        {"completions ''", "bash|zsh|fish|"},
+        {"make ''", "longest-first|"},
+        {"remark run --check nan-on", "nan-onset|"},
+        {"check a", "a run|"},                  /* a name with a blank stays one */
+        {"report -o a", "a run|"},
+    };
+    char offers[4096];
+
+    (void)state;
+    tempdir_write_text(folder, "a run", "");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        offered(cases[i].words, offers, sizeof offers);
+        if (strcmp(offers, cases[i].offers) != 0)
+            fail_msg("%s: %s, expected %s", cases[i].words, offers, cases[i].offers);
+    }
+}
+
+static void the_manual_is_plain_roff_and_names_every_command_and_option(void **state)
+{
+    struct options page = {.paths = (const char *const[]){"flatline"}, .n_paths = 1};
+    const struct option_row *rows;
+    int old = redirect(stdout, "out"), status = cli_manual(&page);
+    size_t n;
+
+    (void)state;
+    restore(stdout, old);
+    assert_int_equal(status, 0);
+    read_back("out", spoken.out, sizeof spoken.out);
+    for (const char *p = spoken.out; *p; p++) {
+        assert_true((unsigned char)*p < 0x80);
+        assert_false(*p == '\n' && (p[1] == ' ' || p[1] == '\n'));
+    }
+    rows = options_table(&n);
+    for (size_t i = 0; i < n; i++)
+        assert_non_null(strstr(spoken.out, rows[i].argument ? rows[i].argument : ".B "));
+    for (const struct command *c = options_commands() + 1; c->name; c++) {
+        char line[80];
+
+        snprintf(line, sizeof line, ".B flatline %s\n", c->name);
+        assert_non_null(strstr(spoken.out, line));
+    }
+    assert_non_null(strstr(spoken.out, "\\-o, \\-\\-output FILE\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +443,8 @@ int main(void)
         cmocka_unit_test_teardown(two_dashes_end_the_options, forget_all),
         cmocka_unit_test_teardown(answers_keep_their_order_and_paths_with_signs_in_them, forget_all),
         cmocka_unit_test_teardown(completions_know_every_command_and_option, forget_all),
+        cmocka_unit_test(completion_offers_what_fits_the_place),
+        cmocka_unit_test(the_manual_is_plain_roff_and_names_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
