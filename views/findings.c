@@ -24,7 +24,7 @@ struct item {
 };
 
 struct state {
-    struct table table;
+    struct table table;         /* first: table_view_… */
     const struct item *items;
     size_t n_items;
 };
@@ -154,21 +154,6 @@ static struct str line_text(const struct view *view, size_t i)
                                item->text ? item->text : ""));
 }
 
-static void go(struct view *view, size_t i)
-{
-    table_go(&((struct state *)view->state)->table, i, view->rows);
-}
-
-static size_t at(const struct view *view)
-{
-    return ((const struct state *)view->state)->table.selected;
-}
-
-static void position(const struct view *view, struct buf *out)
-{
-    table_position(&((const struct state *)view->state)->table, view->rows, out);
-}
-
 const struct view_ops view_findings = {
     .id = "findings",
     .title = "findings",
@@ -179,8 +164,8 @@ const struct view_ops view_findings = {
     .act = act,
     .n_lines = n_lines,
     .line = line_text,
-    .go = go,
-    .at = at,
-    .position = position,
+    .go = table_view_go,
+    .at = table_view_at,
+    .position = table_view_position,
     .depends_on = DESK_RUN | DESK_CHECK,
 };

@@ -8,7 +8,7 @@ static const struct action ACTIONS[] = {
 };
 
 struct state {
-    struct scroll scroll;
+    struct scroll scroll;       /* first: scroll_view_… */
 };
 
 static const struct action *frame_actions;
@@ -116,31 +116,6 @@ static bool act(struct view *view, int action)
     return scroll_act(&((struct state *)view->state)->scroll, action, view->rows);
 }
 
-static size_t n_lines(const struct view *view)
-{
-    return ((const struct state *)view->state)->scroll.flow.n_lines;
-}
-
-static struct str line_text(const struct view *view, size_t i)
-{
-    return flow_line_text(&((const struct state *)view->state)->scroll.flow, i, view->arena);
-}
-
-static void go(struct view *view, size_t i)
-{
-    scroll_go(&((struct state *)view->state)->scroll, i, view->rows);
-}
-
-static size_t at(const struct view *view)
-{
-    return ((const struct state *)view->state)->scroll.top;
-}
-
-static void position(const struct view *view, struct buf *out)
-{
-    scroll_position(&((const struct state *)view->state)->scroll, view->rows, out);
-}
-
 const struct view_ops view_help = {
     .id = "help",
     .title = "help",
@@ -149,9 +124,9 @@ const struct view_ops view_help = {
     .load = load,
     .draw = draw,
     .act = act,
-    .n_lines = n_lines,
-    .line = line_text,
-    .go = go,
-    .at = at,
-    .position = position,
+    .n_lines = scroll_view_lines,
+    .line = scroll_view_line,
+    .go = scroll_view_go,
+    .at = scroll_view_at,
+    .position = scroll_view_position,
 };

@@ -18,7 +18,7 @@ static const struct table_column COLUMNS[] = {
     {"", false, 0}, {"run", false, 32}, {"state", false, 0}, {"kind", false, 0}, {"folder", false, 0}};
 
 struct state {
-    struct table table;
+    struct table table;         /* first: table_view_… */
     const struct desk *desk;
     char here[4096];            /* the current folder */
     int64_t run_id;             /* the open run that the selection was moved to */
@@ -139,21 +139,6 @@ static struct str line_text(const struct view *view, size_t i)
                                run->folder));
 }
 
-static void go(struct view *view, size_t i)
-{
-    table_go(&((struct state *)view->state)->table, i, view->rows);
-}
-
-static size_t at(const struct view *view)
-{
-    return ((const struct state *)view->state)->table.selected;
-}
-
-static void position(const struct view *view, struct buf *out)
-{
-    table_position(&((const struct state *)view->state)->table, view->rows, out);
-}
-
 const struct view_ops view_runs = {
     .id = "runs",
     .title = "runs",
@@ -164,8 +149,8 @@ const struct view_ops view_runs = {
     .act = act,
     .n_lines = n_lines,
     .line = line_text,
-    .go = go,
-    .at = at,
-    .position = position,
+    .go = table_view_go,
+    .at = table_view_at,
+    .position = table_view_position,
     .depends_on = DESK_RUN | DESK_BASELINE,
 };

@@ -77,3 +77,50 @@ void scroll_position(const struct scroll *scroll, int rows, struct buf *out)
     if (n > (size_t)(rows > 0 ? rows : 0))
         buf_printf(out, "%zu-%zu of %zu", scroll->top + 1, end < n ? end : n, n);
 }
+
+/* ---- Members of view_ops -------------------------------------------------------------------- */
+
+static const struct scroll *scroll_of(const struct view *view)
+{
+    return view->state;
+}
+
+size_t scroll_view_lines(const struct view *view)
+{
+    return scroll_of(view)->flow.n_lines;
+}
+
+struct str scroll_view_line(const struct view *view, size_t i)
+{
+    return flow_line_text(&scroll_of(view)->flow, i, view->arena);
+}
+
+void scroll_view_go(struct view *view, size_t i)
+{
+    scroll_go(view->state, i, view->rows);
+}
+
+size_t scroll_view_at(const struct view *view)
+{
+    return scroll_of(view)->top;
+}
+
+void scroll_view_position(const struct view *view, struct buf *out)
+{
+    scroll_position(scroll_of(view), view->rows, out);
+}
+
+void table_view_go(struct view *view, size_t i)
+{
+    table_go(view->state, i, view->rows > 1 ? view->rows : 2);
+}
+
+size_t table_view_at(const struct view *view)
+{
+    return ((const struct table *)view->state)->selected;
+}
+
+void table_view_position(const struct view *view, struct buf *out)
+{
+    table_position(view->state, view->rows, out);
+}

@@ -53,4 +53,15 @@ bool scroll_act(struct scroll *scroll, int action, int rows);
 void scroll_go(struct scroll *scroll, size_t line, int rows);
 void scroll_position(const struct scroll *scroll, int rows, struct buf *out);
 
+/* Members of struct view_ops for a pane whose state begins with a struct scroll … */
+size_t scroll_view_lines(const struct view *view);
+struct str scroll_view_line(const struct view *view, size_t i);
+void scroll_view_go(struct view *view, size_t i);
+size_t scroll_view_at(const struct view *view);
+void scroll_view_position(const struct view *view, struct buf *out);
+/* … or with a struct table. */
+void table_view_go(struct view *view, size_t i);
+size_t table_view_at(const struct view *view);
+void table_view_position(const struct view *view, struct buf *out);
+
 #endif

@@ -32,7 +32,7 @@ struct settings_row {
 };
 
 struct state {
-    struct table table;
+    struct table table;         /* first: table_view_… */
     struct settings_row *rows;
     size_t sort;                /* column */
     ptrdiff_t check;            /* 1 + the check, whose evidence the selection was moved to */
@@ -258,12 +258,6 @@ static struct str line(const struct view *view, size_t i)
     return str_of(i < state->table.n_rows ? state->rows[i].line : "");
 }
 
-static void go(struct view *view, size_t i)
-{
-    struct state *state = view->state;
-    table_go(&state->table, i, view->rows > 1 ? view->rows : 2);
-}
-
 static void status(const struct view *view, struct buf *out)
 {
     const struct state *state = view->state;
@@ -273,16 +267,6 @@ static void status(const struct view *view, struct buf *out)
     buf_printf(out, "%s = ", text_of(row, COLUMN_NAME));
     buf_str(out, str_first(str_of(text_of(row, COLUMN_VALUE)), 400));
     buf_printf(out, "  %s  %s", text_of(row, COLUMN_SIDE), row->source);
-}
-
-static size_t at(const struct view *view)
-{
-    return ((const struct state *)view->state)->table.selected;
-}
-
-static void position(const struct view *view, struct buf *out)
-{
-    table_position(&((const struct state *)view->state)->table, view->rows, out);
 }
 
 const struct view_ops view_settings = {
@@ -295,9 +279,9 @@ const struct view_ops view_settings = {
     .act = act,
     .n_lines = n_lines,
     .line = line,
-    .go = go,
-    .at = at,
-    .position = position,
+    .go = table_view_go,
+    .at = table_view_at,
+    .position = table_view_position,
     .status = status,
     .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
 };
