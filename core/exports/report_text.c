@@ -89,22 +89,31 @@ static void write_explained(struct buf *out, const struct report_run *run, size_
     }
 }
 
-static void write_headline(struct buf *out, const struct report_run *run)
+static void write_no_headline(struct buf *out, const struct report_run *run)
+{
+    const char *cheapest = run->verdicts.cheapest_import;
+
+    buf_puts(out, "\nno fault found in what was imported\n");
+    if (!cheapest)
+        return;
+    buf_puts(out, "  not excluded; cheapest to import next: ");
+    fold(out, report_line(run, cheapest), run->options->columns, 4, 42);
+}
+
+/* The likely cause, then the other findings that nothing explains. A warning that is no cause of
+ * anything known stands there without a headline. */
+static void write_findings(struct buf *out, const struct report_run *run)
 {
     const struct verdicts *verdicts = &run->verdicts;
 
     if (verdicts->headline < 0) {
-        buf_puts(out, "\nno fault found in what was imported\n");
-        if (verdicts->cheapest_import) {
-            buf_puts(out, "  not excluded; cheapest to import next: ");
-            fold(out, report_line(run, verdicts->cheapest_import), run->options->columns, 4, 42);
-        }
-        return;
+        write_no_headline(out, run);
+    } else {
+        buf_putc(out, '\n');
+        write_finding(out, run, (size_t)verdicts->headline,
+                      verdicts->headline_is_warning ? "possible cause" : "likely cause");
+        write_explained(out, run, (size_t)verdicts->headline);
     }
-    buf_putc(out, '\n');
-    write_finding(out, run, (size_t)verdicts->headline,
-                  verdicts->headline_is_warning ? "possible cause" : "likely cause");
-    write_explained(out, run, (size_t)verdicts->headline);
     for (size_t i = 0; i < verdicts->n_roots; i++) {
         size_t row = verdicts->roots[i];
 
@@ -217,7 +226,7 @@ static void write_run(struct buf *out, const struct report_run *run)
         buf_puts(out, "  ");
         fold(out, report_line(run, run->facts->outcome_reason), run->options->columns, 2, 2);
     }
-    write_headline(out, run);
+    write_findings(out, run);
     buf_puts(out, "\nchecklist\n");
     for (size_t i = 0; i < N_STAGES; i++)
         write_stage(out, run, &run->verdicts.stages[i]);

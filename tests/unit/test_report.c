@@ -137,6 +137,25 @@ static void a_run_without_a_fault_says_so(void **state)
     compare(f, report_text, "report/fine.txt");
 }
 
+/* A rate outside its usual range is the cause of nothing known: no headline, but not silence. */
+static void a_warning_that_is_no_headline_is_still_told(void **state)
+{
+    struct fixture *f = *state;
+    struct check_result result = {.check_id = "hyperparams-range", .verdict = VERDICT_WARN,
+                                  .confidence = CONFIDENCE_POSSIBLE,
+                                  .finding = "9 epochs; usual are 1 to 3", .branch = "",
+                                  .from_step = NONE};
+    const char *text;
+
+    stored_run_put(f->run, "fine", "train.log");
+    stored_run_results(f->run, &result, 1);
+    for (size_t i = 0; i < N_FORMS; i++)
+        assert_non_null(strstr(written(f, FORMS[i].write), "9 epochs; usual are 1 to 3"));
+    text = written(f, report_text);
+    assert_null(strstr(text, "cause  "));
+    assert_non_null(strstr(text, "independent, look next  warn  stage 7  hyperparams-range"));
+}
+
 static void the_same_store_gives_the_same_bytes(void **state)
 {
     struct fixture *f = *state;
@@ -402,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_form_is_as_it_was_accepted),
         TEST(a_run_without_a_fault_says_so),
+        TEST(a_warning_that_is_no_headline_is_still_told),
         TEST(the_same_store_gives_the_same_bytes),
         TEST(a_report_about_no_run_is_whole),
         TEST(a_run_that_is_not_there_is_an_error),
