@@ -112,6 +112,10 @@ struct series {
     const char *raw_name;
     const char *unit;           /* or NULL */
     int64_t n_points;
+    /* What decides how far a run came, without its points. */
+    bool is_summed;             /* the two below are known */
+    int64_t max_step;           /* NONE: no point has a step */
+    double last_value;          /* the last that is no NaN, in file order; NaN: none */
 };
 
 /* ---- Events: what a log said ---------------------------------------------------------------- */

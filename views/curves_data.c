@@ -320,8 +320,7 @@ int picture_make_strip(struct picture *out, const struct run_facts *facts, const
 
 static bool is_drawable(const struct run_facts *facts, const char *name)
 {
-    const struct curve *curve = metric_is_step(name) ? NULL : facts_curve(facts, name);
-    return curve && curve->n > 0;
+    return !metric_is_step(name) && facts_has_curve(facts, name);
 }
 
 int picture_names(const struct run_facts *facts, struct arena *arena, const char *const **names,

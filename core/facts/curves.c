@@ -338,6 +338,20 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
 
 /* ---- Questions ---- */
 
+/* The series that is the whole curve: no other source goes on beyond it. NULL: the points decide. */
+static const struct series *sole_series(const struct run_facts *facts, const char *name)
+{
+    struct candidate best, next;
+
+    if (facts->cache->memory || !best_series(facts, name, -1, &best) || !best.series->is_summed)
+        return NULL;
+    next = best;
+    while (next.class < 4 && best_series(facts, name, next.class, &next) && next.class <= 3)
+        if (!next.series->is_summed || next.series->max_step > best.series->max_step)
+            return NULL;
+    return best.series;
+}
+
 static const struct curve *from_memory(const struct facts_memory *memory, const char *name)
 {
     for (size_t i = 0; i < memory->n_curves; i++)
@@ -362,6 +376,15 @@ static const struct curve *from_store(const struct run_facts *facts, const char 
         return NULL;
     }
     return curve;
+}
+
+bool facts_has_curve(const struct run_facts *facts, const char *name)
+{
+    struct candidate best;
+    const struct facts_memory *memory = facts->cache->memory;
+    const struct curve *curve = memory ? from_memory(memory, name) : NULL;
+
+    return memory ? curve && curve->n > 0 : best_series(facts, name, -1, &best);
 }
 
 const struct curve *facts_curve(const struct run_facts *facts, const char *name)
@@ -505,14 +528,36 @@ ptrdiff_t curve_at_step(const struct curve *curve, int64_t step)
     return -1;
 }
 
+static int64_t last_step_of(const struct run_facts *facts, const char *name)
+{
+    const struct series *sole = sole_series(facts, name);
+    const struct curve *curve = sole ? NULL : facts_curve(facts, name);
+
+    if (sole)
+        return sole->max_step;
+    return curve ? greatest_step(curve->step, curve->n) : NONE;
+}
+
+double curves_last_value(const struct run_facts *facts, const char *name)
+{
+    const struct series *sole = sole_series(facts, name);
+    const struct curve *curve = sole ? NULL : facts_curve(facts, name);
+
+    if (sole)
+        return sole->last_value;
+    for (size_t i = curve ? curve->n : 0; i-- > 0;)
+        if (!isnan(curve->value[i]))
+            return curve->value[i];
+    return NAN;
+}
+
 int64_t curves_last_step(const struct run_facts *facts)
 {
     static const char *const NAMES[] = {"loss", "reward", "learning_rate", "grad_norm"};
     int64_t last = NONE;
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        const struct curve *curve = facts_curve(facts, NAMES[i]);
-        int64_t step = curve ? greatest_step(curve->step, curve->n) : NONE;
+        int64_t step = last_step_of(facts, NAMES[i]);
 
         if (step > last)
             last = step;

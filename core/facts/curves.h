@@ -5,7 +5,11 @@
 
 #include "core/facts/facts_cache.h"
 
+/* Both load points only where several sources have to be joined. */
+
 /* Last step of the most complete curve of any training metric, or NONE. */
 int64_t curves_last_step(const struct run_facts *facts);
+/* The last value of the curve that is no NaN, or NaN. */
+double curves_last_value(const struct run_facts *facts, const char *name);
 
 #endif

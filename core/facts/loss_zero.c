@@ -17,7 +17,7 @@ static bool has_reward_keys(const struct run_facts *facts)
                                        "rewards/accuracies", "objective/kl"};
 
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
-        if (facts_curve(facts, KEYS[i]))
+        if (facts_has_curve(facts, KEYS[i]))
             return true;
     return is_rl(facts->run.kind);
 }

@@ -119,16 +119,6 @@ static void steps_of_logs(struct run_facts *facts)
         facts->planned_epochs = epochs;
 }
 
-static double last_value(const struct run_facts *facts, const char *name)
-{
-    const struct curve *curve = facts_curve(facts, name);
-
-    for (size_t i = curve ? curve->n : 0; i-- > 0;)
-        if (!isnan(curve->value[i]))
-            return curve->value[i];
-    return NAN;
-}
-
 static bool has_end_marker(const struct run_facts *facts)
 {
     static const char *const SERIES[] = {"train_runtime", "train_loss", "train_samples_per_second"};
@@ -179,11 +169,11 @@ void outcome_progress(struct run_facts *facts)
     }
     if (facts->max_steps == NONE && facts_number(facts, "max_steps", &number) && number > 0)
         raise_to(&facts->max_steps, number);
-    if (facts->max_steps == NONE && !isnan(last_value(facts, "total_steps")))
-        raise_to(&facts->max_steps, last_value(facts, "total_steps"));
+    if (facts->max_steps == NONE && !isnan(curves_last_value(facts, "total_steps")))
+        raise_to(&facts->max_steps, curves_last_value(facts, "total_steps"));
     if (isnan(facts->planned_epochs) && facts_number(facts, "num_train_epochs", &number))
         facts->planned_epochs = number;
-    facts->last_epoch = last_value(facts, "epoch");
+    facts->last_epoch = curves_last_value(facts, "epoch");
     if (isnan(facts->last_epoch) && state && setting_of_state(facts, state, "epoch", &number))
         facts->last_epoch = number;
     facts->has_end_marker = has_end_marker(facts) || (state && state_says_stop(facts, state));

@@ -127,6 +127,8 @@ double facts_gpu_bytes(const struct run_facts *facts, const char **name);
 
 /* ---- Series ---- */
 
+/* The metric was logged; does not load it. */
+bool facts_has_curve(const struct run_facts *facts, const char *name);
 /* NULL when the metric was not logged. */
 const struct curve *facts_curve(const struct run_facts *facts, const char *name);
 /* The curves of eval_loss and eval_<name>_loss; *n may be 0. */

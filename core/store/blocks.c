@@ -1,6 +1,7 @@
 /* Rows gathered in memory until they are one block of the database. See blocks.h. */
 #include "core/store/blocks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,12 @@ bool point_block_add(struct point_block *block, const struct point *point)
         !column_add(&columns[STEP], point->step) || !column_add(&columns[LINE], point->line) ||
         !add_rare(block, point))
         return false;
+    if (block->n == 0 || point->step > block->max_step)
+        block->max_step = point->step < 0 ? NONE : point->step;
+    if (!isnan(point->value)) {
+        block->last_value = point->value;
+        block->has_value = true;
+    }
     block->n++;
     return true;
 }
@@ -119,13 +126,20 @@ static uint64_t hash_points(const struct point_block *block)
 static int count_points(struct store *store, const struct point_block *block, struct error *err)
 {
     sqlite3_stmt *statement;
-    int rc = db_prepare(store, "UPDATE series SET n_points = n_points + ?2 WHERE id = ?1",
+    uint8_t bits[8];
+    int rc = db_prepare(store,
+                        "UPDATE series SET n_points = n_points + ?2,"
+                        " max_step = max(ifnull(max_step, -1), ?3),"
+                        " last_value = ifnull(?4, last_value) WHERE id = ?1",
                         &statement, err);
 
     if (rc != OK)
         return rc;
     db_bind_int(store, statement, 1, block->id);
     db_bind_int(store, statement, 2, (int64_t)block->n);
+    db_bind_int(store, statement, 3, block->max_step);
+    if (block->has_value)
+        db_bind_double(store, statement, 4, block->last_value, bits);
     return db_run(store, statement, err);
 }
 
@@ -162,6 +176,7 @@ int point_block_write(struct point_block *block, struct store *store, size_t *by
     block->block++;
     block->n = 0;
     block->segments_differ = false;
+    block->has_value = false;
     return OK;
 }
 

@@ -18,6 +18,9 @@ struct point_block {
     size_t n;
     int32_t segment;                /* of the first point */
     bool segments_differ;
+    int64_t max_step;               /* NONE: no point has one */
+    double last_value;              /* the last that is no NaN */
+    bool has_value;
     struct column columns[N_POINT_COLUMNS];
     uint8_t *bits;
     size_t bits_capacity;           /* points */

@@ -13,6 +13,9 @@ static void fill_series(sqlite3_stmt *row, struct arena *arena, void *item)
         .raw_name = db_text(row, 3, arena),
         .unit = db_text(row, 4, arena),
         .n_points = sqlite3_column_int64(row, 5),
+        .is_summed = sqlite3_column_type(row, 6) != SQLITE_NULL,
+        .max_step = db_count(row, 6),
+        .last_value = db_double(row, 7),
     };
 }
 
@@ -22,7 +25,8 @@ int store_series(struct store *store, int64_t run_id, struct arena *arena,
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct series)};
     int rc = db_load_by_id(
         store,
-        "SELECT e.id, e.source_id, e.name, e.raw_name, e.unit, e.n_points"
+        "SELECT e.id, e.source_id, e.name, e.raw_name, e.unit, e.n_points,"
+        " e.max_step, e.last_value"
         " FROM source s JOIN series e ON e.source_id = s.id WHERE s.run_id = ?1"
         " ORDER BY s.id, e.id",
         run_id, &list, fill_series, err);

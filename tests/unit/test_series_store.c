@@ -243,6 +243,31 @@ static void metrics_of_the_same_rows_share_their_counts(void **state)
     assert_int_equal(shorter.segment[N - 2], 1);
 }
 
+/* What opening a run asks for: over several blocks, where the last value is none. */
+static void a_series_knows_its_greatest_step_and_its_last_value(void **state)
+{
+    enum { N = 9000 };
+    struct fixture *f = *state;
+    size_t n;
+
+    for (int i = 0; i < N; i++) {
+        put(f, "falls", (struct point){.seq = i, .step = i == 100 ? 70000 : i, .line = i + 1,
+                                       .value = i < N - 1 ? i : NAN, .wall = NAN});
+        put(f, "bare", (struct point){.seq = i, .step = NONE, .line = NONE, .value = NAN,
+                                      .wall = NAN});
+    }
+    finish(f);
+
+    const struct series *series = list(f, &n);
+
+    assert_int_equal(n, 2);
+    assert_true(series[0].is_summed && series[1].is_summed);
+    assert_int_equal(series[0].max_step, 70000);
+    assert_true(series[0].last_value == N - 2);
+    assert_int_equal(series[1].max_step, NONE);
+    assert_true(isnan(series[1].last_value));
+}
+
 /* So many series that none fills a block before all are written. */
 static void thousands_of_series_stay_within_memory(void **state)
 {
@@ -365,6 +390,7 @@ int main(void)
         TEST(a_series_without_steps_or_lines_has_none),
         TEST(long_series_come_back_whole),
         TEST(metrics_of_the_same_rows_share_their_counts),
+        TEST(a_series_knows_its_greatest_step_and_its_last_value),
         TEST(thousands_of_series_stay_within_memory),
         TEST(more_metrics_than_any_log_has_are_refused),
         TEST(an_unknown_series_has_no_points),
