@@ -8,30 +8,21 @@
 #include "core/facts/memory_facts.h"
 #include "core/facts/oom_events.h"
 #include "views/registry.h"
-#include "views/textflow.h"
+#include "views/scroll.h"
 
 #define BAR_LEFT   18                   /* behind the name of the phase */
 #define BAR_RIGHT  12                   /* before the number */
 #define MAX_BAR    120
 
-enum { ACT_DOWN, ACT_UP, ACT_TOP, ACT_PAGE_DOWN, ACT_PAGE_UP };
-
-static const struct action ACTIONS[] = {
-    {ACT_DOWN, "down", "j Down", "scroll down"},
-    {ACT_UP, "up", "k Up", "scroll up"},
-    {ACT_TOP, "top", "g Home", "first line"},
-    {ACT_PAGE_DOWN, "page-down", "C-d PgDn Space", "a page down"},
-    {ACT_PAGE_UP, "page-up", "C-u PgUp b", "a page up"},
-    {0, NULL, NULL, NULL},
-};
+static const struct action ACTIONS[] = {MOTION_ACTIONS, {0, NULL, NULL, NULL}};
 
 struct state {
+    struct scroll scroll;       /* first: scroll_view_… */
     bool has_facts;
     struct memory_facts facts;
     struct memory_estimate estimate;
     struct ladder ladder;
     const char *gpu;
-    size_t top;
 };
 
 /* The letters of the bars; without colour they are all there is. */
@@ -60,15 +51,12 @@ static double part_of(const struct memory_parts *parts, size_t i)
 
 /* ---- Loading ---- */
 
-static int load(struct view *view, struct error *err)
+static int read_facts(struct view *view, struct error *err)
 {
     struct state *state = view->state;
     const struct run_facts *facts = view->desk->facts;
     struct oom_events events;
 
-    state->has_facts = facts;
-    if (!facts)
-        return OK;
     oom_events_read(facts, view->arena, &events);
     if (arena_failed(view->arena))
         return error_set(err, E_NOMEM, "out-of-memory events");
@@ -280,77 +268,36 @@ static void write_flow(struct textflow *flow, const struct state *state, int col
     say_ladder(flow, state);
 }
 
-static size_t last_top(size_t n_lines, int rows)
+static int load(struct view *view, struct error *err)
 {
-    size_t height = rows > 0 ? (size_t)rows : 1;
-    return n_lines > height ? n_lines - height : 0;
+    struct state *state = view->state;
+    int rc;
+
+    scroll_begin(&state->scroll, view);
+    state->has_facts = view->desk->facts;
+    if (!state->has_facts)
+        return OK;
+    rc = read_facts(view, err);
+    if (rc != OK)
+        return rc;
+    write_flow(&state->scroll.flow, state, view->columns);
+    scroll_end(&state->scroll, view);
+    return OK;
 }
 
 static void draw(const struct view *view, struct canvas *canvas)
 {
     const struct state *state = view->state;
-    struct area area = canvas_area(canvas);
-    struct textflow flow;
 
-    if (!state->has_facts) {
+    if (!state->has_facts)
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no run chosen");
-        return;
-    }
-    struct arena *arena = arena_open(ARENA_FRAME_BYTES);
-    if (!arena)
-        return;
-    flow_begin(&flow, arena, canvas, area.columns);
-    write_flow(&flow, state, area.columns);
-    size_t most = last_top(flow.n_lines, area.rows);
-    flow_draw(&flow, canvas, state->top < most ? state->top : most, 0);
-    arena_close(arena);
-}
-
-/* Lines at the width of the last drawing; 0 when there is no memory to count them. */
-static size_t count_lines(const struct view *view)
-{
-    const struct state *state = view->state;
-    int columns = view->columns > 0 ? view->columns : 1;
-    struct arena *arena = arena_open(ARENA_FRAME_BYTES);
-    struct canvas *canvas = NULL;
-    struct textflow flow = {0};
-
-    if (arena && canvas_open(&canvas, 1, columns, view->desk->ascii, NULL) == OK) {
-        flow_begin(&flow, arena, canvas, columns);
-        write_flow(&flow, state, columns);
-    }
-    canvas_close(canvas);
-    arena_close(arena);
-    return flow.n_lines;
+    else
+        scroll_draw(&state->scroll, canvas);
 }
 
 static bool act(struct view *view, int action)
 {
-    struct state *state = view->state;
-    size_t page = view->rows > 1 ? (size_t)view->rows - 1 : 1;
-
-    switch (action) {
-    case ACT_DOWN:
-        state->top++;
-        break;
-    case ACT_UP:
-        state->top -= state->top > 0;
-        break;
-    case ACT_TOP:
-        state->top = 0;
-        break;
-    case ACT_PAGE_DOWN:
-        state->top += page;
-        break;
-    case ACT_PAGE_UP:
-        state->top -= state->top > page ? page : state->top;
-        break;
-    default:
-        return false;
-    }
-    size_t most = last_top(count_lines(view), view->rows);
-    state->top = state->top < most ? state->top : most;
-    return true;
+    return scroll_act(&((struct state *)view->state)->scroll, action, view->rows);
 }
 
 const struct view_ops view_memory = {
@@ -361,5 +308,10 @@ const struct view_ops view_memory = {
     .load = load,
     .draw = draw,
     .act = act,
+    .n_lines = scroll_view_lines,
+    .line = scroll_view_line,
+    .go = scroll_view_go,
+    .at = scroll_view_at,
+    .position = scroll_view_position,
     .depends_on = DESK_RUN,
 };

@@ -58,8 +58,14 @@ static void open_pane(struct fixture *f, const struct view_ops *ops, bool has_fa
 static const char *drawn(struct fixture *f, int rows, int columns)
 {
     struct canvas *canvas;
+    struct error err;
     assert_int_equal(canvas_open(&canvas, rows, columns, true, NULL), OK);
+    f->view.rows = rows;
+    f->view.columns = columns;
+    f->view.canvas = canvas;
+    assert_int_equal(f->view.ops->load(&f->view, &err), OK);
     f->view.ops->draw(&f->view, canvas);
+    f->view.canvas = NULL;
     buf_clear(&f->text);
     canvas_dump(canvas, false, &f->text);
     canvas_close(canvas);
