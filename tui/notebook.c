@@ -9,6 +9,8 @@
 #include "tui/frame.h"
 #include "views/verdict_words.h"
 
+#define REMARK_MAX_BYTES (1 << 16)
+
 const struct verdict_row *app_opened(const struct app *app)
 {
     const struct desk *desk = &app->desk;
@@ -142,6 +144,8 @@ void app_edit_remark(struct app *app)
 {
     const char *editor = getenv("VISUAL"), *folder = getenv("TMPDIR");
     char path[1024], *text = NULL;
+    struct error err;
+    bool is_read = true;
     size_t n;
     int fd;
 
@@ -161,14 +165,18 @@ void app_edit_remark(struct app *app)
     app->screen->suspend(app->screen);
     if (!run_editor(editor, path))
         app_say(app, "%s did not end well; nothing was saved", editor);
-    else if (source_slurp(path, 1 << 16, &text, &n, NULL) == OK && n > 0) {
+    else if (source_slurp(path, REMARK_MAX_BYTES, &text, &n, &err) != OK) {
+        app_complain(app, &err);        /* names the file, which stays for another try */
+        is_read = false;
+    } else if (n > 0) {
         while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
             text[--n] = '\0';
         app_save_remark(app, text);
     }
     app->screen->resume(app->screen);
     free(text);
-    unlink(path);
+    if (is_read)
+        unlink(path);
 }
 
 void app_copy_evidence(struct app *app)
