@@ -18,6 +18,7 @@
 #include "importers/run/console_probe.h"
 #include "importers/run/console_progress.h"
 #include "importers/run/console_split.h"
+#include "importers/run/console_table.h"
 
 #define MAX_RANKS     4096
 #define MAX_CUT_NOTES 3
@@ -30,6 +31,7 @@ struct reader {
     struct console_events events;
     struct console_tracebacks tracebacks;
     struct console_progress progress;
+    struct console_table table; /* the one that is being read */
     struct buf stripped, last_line;
     int64_t last_line_number, last_line_byte, n_lines, n_pieces;
     int n_cut;
@@ -58,7 +60,7 @@ static int see_special(struct reader *reader, const struct console_pattern *patt
     }
     if (strcmp(kind, "start-marker") == 0) {
         reader->has_marker = true;
-        struct console_place place = {line->line, line->byte, line->text, NONE};
+        struct console_place place = {line->line, line->byte, line->text, NONE, false};
         int rc = console_tracebacks_settle(&reader->tracebacks, err);
         return rc == OK ? console_progress_start(&reader->progress, &place, err) : rc;
     }
@@ -174,7 +176,7 @@ static int pattern_row(struct reader *reader, const struct console_pattern *patt
         return OK;
     }
     int rc = console_tracebacks_settle(&reader->tracebacks, err);
-    struct console_place place = {line->line, line->byte, line->text, NONE};
+    struct console_place place = {line->line, line->byte, line->text, NONE, false};
     return rc == OK ? console_progress_row(&reader->progress, row, &place, err) : rc;
 }
 
@@ -223,32 +225,6 @@ static int see_patterns(struct reader *reader, const struct console_line *line, 
 
 /* ---- Rows ---- */
 
-static bool is_metric_key(struct str key)
-{
-    static const char *const names[] = {"loss",          "train_loss",   "reward",
-                                        "learning_rate", "lr",           "grad_norm",
-                                        "train_runtime", "kl",           "eval_loss",
-                                        "val_loss",      "objective/kl", "current_steps"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (str_is(key, names[i])) {
-            return true;
-        }
-    }
-    return str_starts(key, "eval_") || str_starts(key, "rewards/") || str_ends(key, "/loss") ||
-           str_ends(key, "_loss");
-}
-
-static bool is_metric_row(const struct console_row *row)
-{
-    size_t n_numbers = 0;
-    bool is_metric = false;
-    for (size_t i = 0; i < row->n; i++) {
-        n_numbers += row->fields[i].is_number;
-        is_metric |= row->fields[i].is_number && is_metric_key(row->fields[i].key);
-    }
-    return is_metric && n_numbers * 2 >= row->n;
-}
-
 /* Rows of other ranks repeat those of the first one that printed any. */
 static bool is_of_other_rank(struct reader *reader, struct str rank)
 {
@@ -271,7 +247,7 @@ static int see_row(struct reader *reader, const struct console_line *line, struc
     }
     rest = str_skip(rest, (size_t)(brace - rest.p));
     if (!console_row_read(rest, reader->import->arena, reader->row) ||
-        !is_metric_row(reader->row)) {
+        !console_row_is_metric(reader->row)) {
         arena_reset(reader->import->arena);
         return 0;
     }
@@ -284,13 +260,47 @@ static int see_row(struct reader *reader, const struct console_line *line, struc
     int rc = OK;
     if (!is_of_other_rank(reader, rank)) {
         rc = console_tracebacks_settle(&reader->tracebacks, err);
-        struct console_place place = {line->line, line->byte, line->text, NONE};
+        struct console_place place = {line->line, line->byte, line->text, NONE, false};
         if (rc == OK) {
             rc = console_progress_row(&reader->progress, reader->row, &place, err);
         }
     }
     arena_reset(reader->import->arena);
     return rc != OK ? rc : is_alone && !is_final;
+}
+
+/* A row of a notebook's table, its header, the bar above it. 1 a row or a bar and nothing else,
+ * 0 look at the patterns, negative: error. */
+static int see_table(struct reader *reader, const struct console_line *line, bool *has_row,
+                     struct error *err)
+{
+    struct console_table *table = &reader->table;
+    struct console_place place = {line->line, line->byte, line->text, NONE, true};
+    if (table->style != TABLE_CLOSED) {
+        int is_row = console_table_row(table, line->inner, reader->row, &place.step);
+        if (is_row == 1) {
+            *has_row = true;
+            int rc = console_tracebacks_settle(&reader->tracebacks, err);
+            rc = rc == OK ? console_progress_row(&reader->progress, reader->row, &place, err) : rc;
+            return rc == OK ? 1 : rc;
+        }
+        if (is_row == 0) {
+            return 1;
+        }
+    }
+    if (!console_table_may_begin(line->inner)) {
+        return 0;
+    }
+    struct console_bar bar;
+    if (!console_table_bar(table, line->inner, &bar)) {
+        console_table_header(table, line->inner);
+        return 0;
+    }
+    if (bar.total != reader->progress.total) {
+        console_progress_plan(&reader->progress, bar.total);
+    }
+    int rc = console_progress_bar(&reader->progress, &bar, line->line, line->byte, err);
+    return rc == OK ? 1 : rc;
 }
 
 /* ---- Pieces ---- */
@@ -328,7 +338,7 @@ static int see_postfix(struct reader *reader, const struct console_bar *bar,
                        const struct console_line *line, bool *has_row, struct error *err)
 {
     if (bar->postfix.n < 6 || !console_row_read_pairs(bar->postfix, reader->row) ||
-        !is_metric_row(reader->row)) {
+        !console_row_is_metric(reader->row)) {
         return OK;
     }
     for (size_t i = 0; i < reader->row->n; i++) {
@@ -338,7 +348,7 @@ static int see_postfix(struct reader *reader, const struct console_bar *bar,
     }
     bool is_of_epoch = bar->epoch != NONE && reader->progress.done != NONE;
     int64_t step = is_of_epoch ? reader->progress.done : bar->done;
-    struct console_place place = {line->line, line->byte, line->text, step};
+    struct console_place place = {line->line, line->byte, line->text, step, false};
     *has_row = true;
     return console_progress_row(&reader->progress, reader->row, &place, err);
 }
@@ -387,6 +397,7 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     }
     line.inner = str_skip(line.body, n_rank);
     rc = see_row(reader, &line, rank, &has_row, err);
+    rc = rc == 0 && !has_row ? see_table(reader, &line, &has_row, err) : rc;
     if (rc != 0) {
         return rc < 0 ? rc : OK;
     }
@@ -513,6 +524,7 @@ static int open_reader(struct reader *reader, struct source_file *file, struct e
     buf_init(&reader->stripped, CONSOLE_LINE_BYTES);
     buf_init(&reader->first_rank, 128);
     console_split_open(&reader->split, file);
+    reader->table.total = NONE;
     reader->row = malloc(sizeof *reader->row);
     if (reader->row == NULL) {
         return error_set(err, E_NOMEM, "no memory for a metric row");

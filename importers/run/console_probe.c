@@ -31,6 +31,7 @@ static const char *const markers[] = {
     "Unsloth",
     "oom-kill",
     "Out of memory: Killed",
+    "\tTraining Loss",
     "Error: ",
 };
 

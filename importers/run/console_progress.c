@@ -403,6 +403,9 @@ int console_progress_row(struct console_progress *progress, const struct console
     if (rc != OK) {
         return rc;
     }
+    if (place->is_apart) {
+        progress->bar_since_row = progress->other_since_row = false;
+    }
     waiting->is_training = kind.is_training;
     waiting->is_eval = kind.is_eval;
     if (waiting->is_training) {
@@ -416,7 +419,9 @@ int console_progress_row(struct console_progress *progress, const struct console
     waiting->step = place->step;
     waiting->bar_before = progress->bar_since_row ? progress->done : NONE;
     waiting->is_crowded = waiting->seq > 0 && !progress->bar_since_row;
-    if (waiting->is_crowded && !waiting->is_training && !progress->segment_is_new) {
+    if (place->is_apart) {
+        waiting->is_crowded = true;
+    } else if (waiting->is_crowded && !waiting->is_training && !progress->segment_is_new) {
         waiting->bar_before = progress->last_row_step; /* the training row's beside it */
         waiting->is_crowded = false;
     }

@@ -73,6 +73,7 @@ struct console_place {
     int64_t line, byte;
     struct str text;
     int64_t step; /* stated outside the fields, or NONE */
+    bool is_apart; /* a row of a table: bars around it say nothing about its step */
 };
 /* A metric row. */
 MUST_CHECK int console_progress_row(struct console_progress *progress,

@@ -190,3 +190,29 @@ bool console_row_read_pairs(struct str text, struct console_row *row)
     row->used = text.n;
     return row->n > 0;
 }
+
+static bool is_metric_key(struct str key)
+{
+    static const char *const names[] = {"loss",          "train_loss",   "reward",
+                                        "learning_rate", "lr",           "grad_norm",
+                                        "train_runtime", "kl",           "eval_loss",
+                                        "val_loss",      "objective/kl", "current_steps"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (str_is(key, names[i])) {
+            return true;
+        }
+    }
+    return str_starts(key, "eval_") || str_starts(key, "rewards/") || str_ends(key, "/loss") ||
+           str_ends(key, "_loss");
+}
+
+bool console_row_is_metric(const struct console_row *row)
+{
+    size_t n_numbers = 0;
+    bool is_metric = false;
+    for (size_t i = 0; i < row->n; i++) {
+        n_numbers += row->fields[i].is_number;
+        is_metric |= row->fields[i].is_number && is_metric_key(row->fields[i].key);
+    }
+    return is_metric && n_numbers * 2 >= row->n;
+}

@@ -28,5 +28,7 @@ struct console_row {
 bool console_row_read(struct str text, struct arena *arena, struct console_row *row);
 /* "loss=0.1, lr=1e-4" of a progress bar. */
 bool console_row_read_pairs(struct str text, struct console_row *row);
+/* Does it tell of a training or an evaluation: a loss, a reward …, and mostly numbers? */
+bool console_row_is_metric(const struct console_row *row);
 
 #endif
