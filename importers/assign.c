@@ -383,18 +383,11 @@ struct list {
 
 static void list_add(struct list *list, struct arena *arena, struct plan_file file)
 {
-    if (list->n == list->capacity) {
-        size_t more = list->capacity ? list->capacity * 2 : 32;
-
-        list->files =
-            arena_grow(arena, list->files, list->capacity * sizeof file, more * sizeof file);
-        if (!list->files) {
-            list->n = list->capacity = 0;
-            return;
-        }
-        list->capacity = more;
-    }
-    list->files[list->n++] = file;
+    list->files = arena_room(arena, list->files, list->n, &list->capacity, sizeof file);
+    if (list->files)
+        list->files[list->n++] = file;
+    else
+        list->n = list->capacity = 0;
 }
 
 /* The run's own folder as a source: its checkpoints, and files that are not what they are called.

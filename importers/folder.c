@@ -12,27 +12,17 @@ struct making {
     size_t n_ignored, ignored_capacity;
 };
 
-static void *room(struct arena *arena, void *list, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity)
-        return list;
-    size_t more = *capacity ? *capacity * 2 : 32;
-    list = arena_grow(arena, list, *capacity * size, more * size);
-    *capacity = more;
-    return list;
-}
-
 static void add_run(struct making *making, const struct plan_run *run)
 {
     making->runs =
-        room(making->arena, making->runs, making->n_runs, &making->runs_capacity, sizeof *run);
+        arena_room(making->arena, making->runs, making->n_runs, &making->runs_capacity, sizeof *run);
     if (making->runs)
         making->runs[making->n_runs++] = *run;
 }
 
 static void add_ignored(struct making *making, struct plan_file file)
 {
-    making->ignored = room(making->arena, making->ignored, making->n_ignored,
+    making->ignored = arena_room(making->arena, making->ignored, making->n_ignored,
                            &making->ignored_capacity, sizeof file);
     if (making->ignored)
         making->ignored[making->n_ignored++] = file;

@@ -28,17 +28,7 @@ struct walker {
     bool is_full;
 };
 
-/* ---- Lists in the arena ---- */
-
-static void *room(struct arena *arena, void *list, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity)
-        return list;
-    size_t more = *capacity ? *capacity * 2 : 64;
-    list = arena_grow(arena, list, *capacity * size, more * size);
-    *capacity = more;
-    return list;
-}
+/* ---- Lists ---- */
 
 static const char *shown_of(const struct walker *walker, const char *path)
 {
@@ -47,8 +37,8 @@ static const char *shown_of(const struct walker *walker, const char *path)
 
 static void skip(struct walker *walker, const char *path, const char *reason)
 {
-    walker->skipped = room(walker->arena, walker->skipped, walker->n_skipped,
-                           &walker->skipped_capacity, sizeof *walker->skipped);
+    walker->skipped = arena_room(walker->arena, walker->skipped, walker->n_skipped,
+                                 &walker->skipped_capacity, sizeof *walker->skipped);
     if (!walker->skipped)
         return;
     const char *kept = arena_strdup(walker->arena, path);
@@ -66,7 +56,8 @@ static void add(struct walker *walker, const char *folder, const char *path, int
         walker->is_full = true;
         return;
     }
-    files->list = room(walker->arena, files->list, files->n, &files->capacity, sizeof *files->list);
+    files->list = arena_room(walker->arena, files->list, files->n, &files->capacity,
+                             sizeof *files->list);
     if (!files->list)
         return;
     const char *kept = arena_strdup(walker->arena, path);
@@ -107,38 +98,52 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of a folder, sorted; the caller frees. -1: it cannot be read. */
-static ptrdiff_t list_folder(const char *path, char ***out)
+struct names {
+    char **list;
+    size_t n, capacity;
+    const char *rest; /* why there may be more of them, or NULL */
+};
+
+static bool add_name(struct names *names, const char *name)
+{
+    if (names->n == names->capacity) {
+        size_t more = names->capacity ? names->capacity * 2 : 64;
+        char **grown = realloc(names->list, more * sizeof *grown);
+
+        if (!grown)
+            return false;
+        names->list = grown;
+        names->capacity = more;
+    }
+    names->list[names->n] = strdup(name);
+    if (!names->list[names->n])
+        return false;
+    names->n++;
+    return true;
+}
+
+/* Names of a folder, sorted; the caller frees. False: it cannot be read, errno says why. */
+static bool list_folder(const char *path, struct names *out)
 {
     DIR *dir = opendir(path);
-    char **names = NULL;
-    size_t n = 0, capacity = 0;
     struct dirent *entry;
 
     if (!dir)
-        return -1;
-    while ((entry = readdir(dir)) && n < FOLDER_MAX_ENTRIES) {
+        return false;
+    while (!out->rest && (errno = 0, entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        if (n == capacity) {
-            size_t more = capacity ? capacity * 2 : 64;
-            char **grown = realloc(names, more * sizeof *names);
-
-            if (!grown)
-                break;
-            names = grown;
-            capacity = more;
-        }
-        names[n] = strdup(entry->d_name);
-        if (!names[n])
-            break;
-        n++;
+        if (out->n == FOLDER_MAX_ENTRIES)
+            out->rest = "more than 100,000 entries in one folder: the rest was not looked at";
+        else if (!add_name(out, entry->d_name))
+            out->rest = "no memory for its entries: the rest was not looked at";
     }
+    if (!out->rest && errno)
+        out->rest = "its entries cannot all be read: the rest was not looked at";
     closedir(dir);
-    if (n)
-        qsort(names, n, sizeof *names, by_name);
-    *out = names;
-    return (ptrdiff_t)n;
+    if (out->n)
+        qsort(out->list, out->n, sizeof *out->list, by_name);
+    return true;
 }
 
 static void walk_folder(struct walker *walker, const char *folder, int depth);
@@ -149,8 +154,10 @@ static void visit(struct walker *walker, const char *folder, const char *name, i
     struct stat st;
     int n = snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
 
-    if (n < 0 || (size_t)n >= sizeof path)
-        return; /* longer than the system can open */
+    if (n < 0 || (size_t)n >= sizeof path) {
+        skip(walker, folder, "holds a path longer than the system can open");
+        return;
+    }
     if (lstat(path, &st) != 0) {
         skip(walker, path, "could not be looked at");
     } else if (S_ISLNK(st.st_mode)) {
@@ -170,22 +177,21 @@ static void visit(struct walker *walker, const char *folder, const char *name, i
 
 static void walk_folder(struct walker *walker, const char *folder, int depth)
 {
-    char **names = NULL;
-    ptrdiff_t n = list_folder(folder, &names);
+    struct names names = {0};
 
-    if (n < 0) {
+    if (!list_folder(folder, &names)) {
         skip(walker, folder,
              errno == EACCES ? "a folder that may not be read" : "a folder that cannot be read");
         return;
     }
-    if (n == FOLDER_MAX_ENTRIES)
-        skip(walker, folder, "more than 100,000 entries in one folder: the rest was not looked at");
-    for (ptrdiff_t i = 0; i < n; i++) {
+    if (names.rest)
+        skip(walker, folder, names.rest);
+    for (size_t i = 0; i < names.n; i++) {
         if (!walker->is_full && !arena_failed(walker->arena))
-            visit(walker, folder, names[i], depth);
-        free(names[i]);
+            visit(walker, folder, names.list[i], depth);
+        free(names.list[i]);
     }
-    free(names);
+    free(names.list);
 }
 
 /* ---- Arguments ---- */

@@ -150,6 +150,19 @@ void *arena_grow(struct arena *arena, const void *old, size_t old_bytes, size_t 
     return out;
 }
 
+void *arena_room(struct arena *arena, void *list, size_t n, size_t *capacity, size_t item_bytes)
+{
+    if (n < *capacity)
+        return list;
+
+    size_t more = *capacity ? *capacity * 2 : 32;
+    void *grown = arena_grow(arena, list, *capacity * item_bytes, more * item_bytes);
+
+    if (grown)
+        *capacity = more;
+    return grown;
+}
+
 const char *arena_strndup(struct arena *arena, const char *text, size_t n)
 {
     char *out = n < SIZE_MAX ? arena_alloc(arena, n + 1) : NULL;

@@ -36,6 +36,9 @@ void *arena_alloc(struct arena *arena, size_t size);
 void *arena_array(struct arena *arena, size_t n, size_t size);
 /* Grows an array that was the last or any earlier allocation by copying; old may be NULL. */
 void *arena_grow(struct arena *arena, const void *old, size_t old_bytes, size_t new_bytes);
+/* Room for one more item behind the n of a list: the list as it is, or a copy twice as long with
+ * *capacity raised. NULL when failed. */
+void *arena_room(struct arena *arena, void *list, size_t n, size_t *capacity, size_t item_bytes);
 
 /* Copies are NUL-terminated. They return "" (never NULL) when the arena has failed, so that
  * a message may be built without a test in between. */
