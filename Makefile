@@ -7,6 +7,7 @@ VERSION := 0.1.0
 BUILD_PACKAGES := gcc pkg-config libncurses-dev libsqlite3-dev libcjson-dev libgit2-dev libzip-dev \
                   libyaml-dev libcsv-dev libpcre2-dev libutf8proc-dev libxxhash-dev libssl-dev \
                   zlib1g-dev
+TEST_LIBS      := -lcmocka -lvterm -lutil
 TEST_PACKAGES  := libcmocka-dev libvterm-dev tmux zip
 CHECK_PACKAGES := cppcheck clang-format
 PKG_CONFIG_NAMES := ncursesw sqlite3 libcjson libgit2 libzip yaml-0.1 libpcre2-8 libutf8proc \
@@ -32,6 +33,8 @@ LDFLAGS_debug   := -pie
 LDFLAGS_asan    := -pie -fsanitize=address,undefined
 LDFLAGS_tsan    := -pie -fsanitize=thread
 FLAVOURS := release debug asan tsan
+# V=1 shows the commands instead of a word and a name
+Q := $(if $(V),,@)
 
 LIB_SRC  := $(wildcard core/*.c core/*/*.c core/*/*/*.c importers/*.c importers/*/*.c views/*.c)
 TUI_SRC  := $(wildcard tui/*.c)
@@ -45,30 +48,45 @@ UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: flatline                                   ## the program, -O2 (default)
+# What was there when flags.mk was made is in $(B)/wanted; a goal that needs more looks again.
+ifneq ($(filter-out help clean uninstall format,$(GOALS)),)
+HAVE    := $(if $(wildcard $(B)/flags.mk),$(file <$(B)/wanted))
+NEW     := $(filter-out $(HAVE),$(WANTED))
+MISSING := $(if $(NEW),$(strip $(shell command -v dpkg-query >/dev/null || exit; for p in $(NEW); do \
+             dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)))
+SUDO    := $(if $(MISSING),$(shell [ "$$(id -u)" = 0 ] || echo sudo))
+APT     := $(SUDO) apt-get install -y $(MISSING)
+ifneq ($(MISSING),)
+MAY_INSTALL := $(if $(INSTALLING),$(if $(SUDO),$(shell sudo -n true 2>/dev/null && echo yes),yes))
+ifeq ($(MAY_INSTALL),)
+STOP := yes
+endif
+endif
+endif
 
-ifeq ($(filter help clean,$(GOALS)),)
+ifeq ($(STOP),yes)
+# The line to type is all that is said: in question mode make ends with status 1 and is silent.
+$(shell echo 'flatline: missing Debian packages, install them with: $(strip $(APT))' >&2)
+MAKEFLAGS += -q
+.PHONY: $(GOALS)
+$(GOALS): ; @false
+else
+ifneq ($(filter-out help clean uninstall format,$(GOALS)),)
 -include $(B)/flags.mk
 endif
 
-# Made before anything is built; make starts over once it is there. Depends on the list of wanted
-# packages, so that a goal that needs more looks again.
-$(B)/flags.mk: $(B)/wanted
-	@missing=""; for p in $(WANTED); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then \
-	  line="apt-get install -y$$missing"; \
-	  if [ -z "$(INSTALLING)" ]; then echo "flatline: missing Debian packages, install them with: $$line" >&2; exit 1; fi; \
-	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$line; \
-	  elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive $$line; \
-	  else echo "flatline: missing Debian packages, install them with: sudo $$line" >&2; exit 1; fi; \
-	fi >&2
-	@{ echo "LIB_CFLAGS := $$(pkg-config --cflags $(PKG_CONFIG_NAMES))"; \
-	   echo "LIB_LIBS := $$(pkg-config --libs $(PKG_CONFIG_NAMES)) -lcsv -lm -pthread"; \
-	   echo "TEST_LIBS := $$(pkg-config --libs cmocka 2>/dev/null || echo -lcmocka) -lvterm -lutil"; } > $@
+all: flatline                                   ## the program, -O2 (default)
 
-$(B)/wanted: FORCE
-	@mkdir -p $(B); echo '$(sort $(WANTED))' | cmp -s - $@ || { \
-	  for p in $(WANTED); do grep -qw -- "$$p" $@ 2>/dev/null || { echo '$(sort $(WANTED))' > $@; break; }; done; [ -f $@ ] || echo '$(sort $(WANTED))' > $@; }
+# Made before anything is built. Written only when it says something new: everything depends on it.
+$(B)/flags.mk: $(if $(NEW),FORCE)
+	@mkdir -p $(B)
+	@if [ -n '$(MISSING)' ]; then { $(SUDO) apt-get update -qq && \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(MISSING); } >&2 || \
+	  { echo 'flatline: this failed: $(strip $(APT))' >&2; exit 1; }; fi
+	@{ echo "LIB_CFLAGS :=" $$(pkg-config --cflags $(PKG_CONFIG_NAMES)); \
+	   echo "LIB_LIBS :=" $$(pkg-config --libs $(PKG_CONFIG_NAMES)) -lcsv -lm -pthread; } > $@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+	@rm -f $@.new; echo '$(sort $(HAVE) $(WANTED))' > $(B)/wanted
 FORCE:
 
 # ---- data compiled in: bytes of a file as a C array ----
@@ -87,20 +105,24 @@ $(B)/gen/theme_%.c: themes/%.theme
 define FLAVOUR
 $(B)/$(1)/%.o: %.c $(B)/flags.mk
 	@mkdir -p $$(@D)
-	$$(CC) $$(COMMON) $$(CFLAGS_$(1)) $$(LIB_CFLAGS) $$(CFLAGS) -c -o $$@ $$<
+	$(if $(V),,@echo "  cc $$<")
+	$$(Q)$$(CC) $$(COMMON) $$(CFLAGS_$(1)) $$(LIB_CFLAGS) $$(CFLAGS) -c -o $$@ $$<
 $(B)/$(1)/gen/%.o: $(B)/gen/%.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(COMMON) $$(CFLAGS_$(1)) -c -o $$@ $$<
+	$$(Q)$$(CC) $$(COMMON) $$(CFLAGS_$(1)) -c -o $$@ $$<
 $(B)/$(1)/libflatline.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o) $(GEN_SRC:%.c=$(B)/$(1)/%.o)
 	@rm -f $$@; ar rcs $$@ $$^
 $(B)/$(1)/flatline: $(TUI_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflatline.a
-	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
+	$(if $(V),,@echo "  ld $$@")
+	$$(Q)$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
 $(B)/$(1)/libharness.a: $(HARNESS:%.c=$(B)/$(1)/%.o)
 	@rm -f $$@; ar rcs $$@ $$^
 $(B)/$(1)/tests/unit/%: $(B)/$(1)/tests/unit/%.o $(filter-out $(B)/$(1)/tui/main.o,$(TUI_SRC:%.c=$(B)/$(1)/%.o)) $(B)/$(1)/libharness.a $(B)/$(1)/libflatline.a
-	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(TEST_LIBS) $$(LIB_LIBS)
+	$(if $(V),,@echo "  ld $$@")
+	$$(Q)$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(TEST_LIBS) $$(LIB_LIBS)
 $(B)/$(1)/tests/bench/%: $(B)/$(1)/tests/bench/%.o $(B)/$(1)/libflatline.a
-	$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
+	$(if $(V),,@echo "  ld $$@")
+	$$(Q)$$(CC) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LIB_LIBS)
 endef
 $(foreach f,$(FLAVOURS),$(eval $(call FLAVOUR,$(f))))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
@@ -164,3 +186,5 @@ clean:                                          ## removes build/ and the progra
 	rm -rf $(B) flatline
 help:                                           ## this list
 	@sed -n 's/^\([a-z][a-z -]*\):.*## /\1\t/p' Makefile | expand -t 26
+
+endif
