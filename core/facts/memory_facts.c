@@ -11,16 +11,29 @@
 #include "core/facts/onset.h"
 #include "core/stats/robust.h"
 
+#define MOST 1e15 /* of anything that is counted here: beyond it a file is damaged, not large */
+
+/* The number when it can be a count or a size; an infinite one would never be halved to 1. */
+static bool is_count(const struct setting *setting, double *out)
+{
+    double value;
+
+    if (!setting_number(setting, &value) || !(value >= 0.0 && value <= MOST))
+        return false;
+    *out = value;
+    return true;
+}
+
 /* A number of config.json; multimodal models keep the language model's below text_config. */
 static double model_number(const struct run_facts *facts, const char *const *names)
 {
     for (size_t i = 0; names[i]; i++) {
         char nested[64];
         double value = 0.0;
-        if (setting_number(facts_setting_on(facts, SIDE_MODEL, names[i]), &value))
+        if (is_count(facts_setting_on(facts, SIDE_MODEL, names[i]), &value))
             return value;
         (void)snprintf(nested, sizeof nested, "text_config.%s", names[i]);
-        if (setting_number(facts_setting_on(facts, SIDE_MODEL, nested), &value))
+        if (is_count(facts_setting_on(facts, SIDE_MODEL, nested), &value))
             return value;
     }
     return 0.0;
@@ -48,7 +61,7 @@ static double count_at(const struct event *event, int group)
     for (const char *p = event_capture(event, group); *p && n + 1 < sizeof digits; p++)
         if (*p != ',' && *p != '_')
             digits[n++] = *p;
-    return number_parse(str_from(digits, n), &value) ? value : 0.0;
+    return number_parse(str_from(digits, n), &value) && value >= 0.0 && value <= MOST ? value : 0.0;
 }
 
 static void read_parameters(const struct run_facts *facts, struct memory_shape *shape)
@@ -70,7 +83,7 @@ static void read_parameters(const struct run_facts *facts, struct memory_shape *
         shape->n_trainable = shape->n_parameters;
     if (shape->n_trainable == 0.0 && is_adapter == 1)
         shape->n_trainable = memory_count_lora(
-            shape, facts_number(facts, "lora_r", &rank) && rank >= 1.0 ? rank : 16.0);
+            shape, is_count(facts_setting(facts, "lora_r"), &rank) && rank >= 1.0 ? rank : 16.0);
     shape->n_linear = memory_count_linear(shape);
 }
 
@@ -135,7 +148,7 @@ static void read_lengths(const struct run_facts *facts, struct memory_facts *out
     const struct sample *samples = facts_lengths(facts, &n, NULL);
     double *tokens = n > 0 ? malloc(n * sizeof *tokens) : NULL;
 
-    (void)facts_number(facts, "max_length", &out->max_length);
+    (void)is_count(facts_setting(facts, "max_length"), &out->max_length);
     out->settings.sequence = out->max_length;
     for (size_t i = 0; samples && tokens && i < n; i++)
         if (samples[i].n_tokens >= 0)
@@ -184,11 +197,11 @@ void memory_facts_read(const struct run_facts *facts, struct memory_facts *out)
     read_precision(facts, s);
     read_lengths(facts, out);
     read_loss(facts, s);
-    (void)facts_number(facts, "per_device_train_batch_size", &s->micro_batch);
+    (void)is_count(facts_setting(facts, "per_device_train_batch_size"), &s->micro_batch);
     s->accumulation = 1.0;
-    (void)facts_number(facts, "gradient_accumulation_steps", &s->accumulation);
+    (void)is_count(facts_setting(facts, "gradient_accumulation_steps"), &s->accumulation);
     s->eval_batch = 8.0;
-    (void)facts_number(facts, "per_device_eval_batch_size", &s->eval_batch);
+    (void)is_count(facts_setting(facts, "per_device_eval_batch_size"), &s->eval_batch);
     s->checkpointing = facts_bool(facts, "gradient_checkpointing") == 1;
     s->flash_attention = !text_has(facts_text(facts, "attn_implementation"), "eager");
     s->is_pair = facts->run.kind == KIND_DPO || facts->run.kind == KIND_REWARD_MODEL;

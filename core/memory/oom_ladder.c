@@ -50,7 +50,7 @@ static bool smaller_batch(struct plan *plan, const struct ladder_facts *facts, c
         (void)snprintf(text, 160, "micro batch down, accumulation up by the same factor");
         return true;
     }
-    if (from <= 1.0)
+    if (!(from > 1.0) || isinf(from)) /* nothing to halve, or no end of halving */
         return false;
     double scale = measured_scale(plan, facts);
     while (s->micro_batch > 1.0) {

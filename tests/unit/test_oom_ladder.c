@@ -1,11 +1,11 @@
 /* The order of the rungs, when one of them is enough, and what is skipped. */
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <math.h>
 
 #include "core/memory/oom_ladder.h"
 
@@ -85,6 +85,19 @@ static void two_rungs_are_proposed_where_neither_is_enough_alone(void **state)
     assert_false(ladder.proposal_is_single);
 }
 
+static void an_infinite_batch_is_not_halved_for_ever(void **state)
+{
+    const struct ladder_facts facts = {.capacity = 24 * GIB};
+    struct memory_settings settings = LORA;
+    struct ladder ladder;
+    (void)state;
+    settings.micro_batch = INFINITY;
+    oom_ladder(&LLAMA_7B, &settings, &facts, DIALECT_TRANSFORMERS, &ladder);
+    settings.micro_batch = NAN;
+    oom_ladder(&LLAMA_7B, &settings, &facts, DIALECT_TRANSFORMERS, &ladder);
+    assert_int_equal(ladder.proposal, -1);
+}
+
 static void the_batch_is_halved_only_as_far_as_needed(void **state)
 {
     const struct ladder_facts facts = {.capacity = 60 * GIB};
@@ -152,6 +165,7 @@ int main(void)
         cmocka_unit_test(without_a_shape_the_order_stands_and_nothing_is_promised),
         cmocka_unit_test(one_rung_that_is_enough_is_proposed_alone),
         cmocka_unit_test(two_rungs_are_proposed_where_neither_is_enough_alone),
+        cmocka_unit_test(an_infinite_batch_is_not_halved_for_ever),
         cmocka_unit_test(the_batch_is_halved_only_as_far_as_needed),
         cmocka_unit_test(what_is_already_on_is_skipped),
         cmocka_unit_test(the_length_is_cut_at_p99_unless_too_many_rows_lose_their_end),
