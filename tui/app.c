@@ -263,7 +263,7 @@ static void end_import(struct app *app)
         app->n_imports--;
     app->desk.is_importing = app->n_imports > 0;
     app->desk.import_total = 0;
-    app->needs_reload = true;
+    app->may_be_outdated = true;
     app->facts_are_stale = true;
     app->wants_runs = true;
 }
@@ -283,7 +283,7 @@ static void take_messages(struct app *app)
                 app->desk.import_total = 0;
             }
             app->facts_are_stale |= message.tag == WORKER_IMPORT || message.b;
-            app->needs_reload = true;
+            app->may_be_outdated = true;
             break;
         case JOB_DONE:
             if (message.tag == WORKER_IMPORT)
@@ -308,6 +308,10 @@ static void refresh(struct app *app)
 {
     struct error err;
 
+    if (app->may_be_outdated) {
+        app->may_be_outdated = false;
+        app->needs_reload |= app_is_outdated(app);
+    }
     if (app->needs_reload) {
         app->needs_reload = false;
         if (app_load_desk(app, &err) != OK)
@@ -398,8 +402,11 @@ static int loop(struct app *app, struct error *err)
 {
     struct screen_event event;
 
+    app->holds_back = true;
     refresh(app);
     app_draw(app);
+    app->holds_back = false;
+    app_load_views(app, 0, false);
     while (!app->wants_quit) {
         int rc;
 

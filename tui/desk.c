@@ -12,6 +12,8 @@ static int load_run(struct app *app, struct error *err)
     struct desk *desk = &app->desk;
     int rc = verdicts_load(app->reader, desk->run_id, app->desk_arena, &app->verdicts, err);
 
+    if (app->facts && app->facts_are_stale && app->facts->run.id == desk->run_id)
+        app->facts_are_stale = !run_facts_are_current(app->facts, app->reader);
     if (app->facts && (app->facts_are_stale || app->facts->run.id != desk->run_id)) {
         run_facts_close(app->facts);
         app->facts = NULL;
@@ -41,6 +43,14 @@ static bool has_results(const struct verdicts *verdicts)
     return false;
 }
 
+bool app_is_outdated(const struct app *app)
+{
+    int64_t version;
+
+    return store_data_version(app->reader, &version, NULL) != OK ||
+           version != app->store_version || !app->desk.verdicts || !has_results(&app->verdicts);
+}
+
 /* A run that was imported by another command has no verdicts yet; asked for once. */
 static int ask_for_checks(struct app *app, struct error *err)
 {
@@ -55,6 +65,8 @@ int app_load_desk(struct app *app, struct error *err)
     struct desk *desk = &app->desk;
     int rc;
 
+    if (store_data_version(app->reader, &app->store_version, err) != OK)
+        app->store_version = NONE;      /* the first read tells why */
     desk->verdicts = NULL;
     desk->facts = NULL;
     desk->n_remarks = desk->n_user_findings = desk->n_runs = 0;

@@ -81,6 +81,9 @@ struct app {
     char folder_key[4096];      /* real path of the first path: which cached run to show */
     int n_imports;              /* asked for and not ended */
     int64_t progress_at;        /* of the last progress that was shown */
+    bool may_be_outdated;       /* the worker said so: the store's version decides */
+    int64_t store_version;      /* when the desk was loaded */
+    bool holds_back;            /* the first screen: long curves come after it */
     bool facts_are_stale;       /* not so after a mark or a remark: reading them again takes time */
     int64_t checks_asked_for;   /* run whose missing verdicts were asked for */
     bool has_acted;             /* the user pressed a key: the run is not changed under them */
@@ -92,6 +95,8 @@ struct app {
 
 /* desk.c */
 int app_load_desk(struct app *app, struct error *err);
+/* Something else than the desk was loaded from is in the store, or there are no verdicts yet. */
+bool app_is_outdated(const struct app *app);
 void app_choose_first_run(struct app *app);
 void app_place_cursor(struct app *app);         /* the likely cause, --at, or the kept place */
 void app_save_place(const struct app *app);

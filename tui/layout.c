@@ -5,6 +5,7 @@
 #include "tui/frame.h"
 
 #define SIDE_COLUMNS 140
+#define MANY_POINTS  200000
 
 struct view *app_view(struct app *app, const struct view_ops *ops)
 {
@@ -155,11 +156,24 @@ struct view *app_focused(struct app *app)
     return app->n_panes ? app->panes[0].view : NULL;
 }
 
+/* Hundreds of milliseconds: not before there is something to look at. */
+static bool is_slow(const struct app *app, const struct view *view)
+{
+    const struct run_facts *facts = app->desk.facts;
+    int64_t n_points = 0;
+
+    for (size_t i = 0; facts && i < facts->n_series; i++)
+        n_points += facts->series[i].n_points;
+    return view->ops == &view_curves && n_points > MANY_POINTS;
+}
+
 static void load_view(struct app *app, struct view *view)
 {
     struct error err;
 
-    view->wants_load = false;
+    view->wants_load = app->holds_back && is_slow(app, view);
+    if (view->wants_load)
+        return;
     view->canvas = app->canvas;
     arena_reset(view->arena);
     if (view->ops->load(view, &err) != OK)

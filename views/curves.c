@@ -240,7 +240,8 @@ static int make_strips(struct view *view, struct error *err)
         if (strcmp(names[i], state->metric) == 0 || !is_listed(state, names[i]))
             continue;
         struct picture *strip = &state->strips[state->n_strips];
-        int rc = picture_make_strip(strip, view->desk->facts, names[i], state->x, view->arena, err);
+        int rc =
+            picture_make_strip(strip, view->desk->facts, names[i], state->x, state->pictures, err);
         if (rc != OK)
             return rc;
         if (strcmp(strip->x_name, state->picture.x_name) == 0)
@@ -249,32 +250,69 @@ static int make_strips(struct view *view, struct error *err)
     return OK;
 }
 
+static bool is_made(const struct curves_state *state, const struct run_facts *facts)
+{
+    return state->made_of == facts->serial && strcmp(state->made_metric, state->metric) == 0 &&
+           state->made_x == state->x && state->made_smoothing == state->smoothing;
+}
+
+static void drop_pictures(struct curves_state *state)
+{
+    state->made_of = 0;
+    state->n_strips = state->n_marks = 0;
+}
+
+/* A million rows take a while, and another check is mostly about the same curve. */
+static int make_pictures(struct view *view, struct error *err)
+{
+    struct curves_state *state = view->state;
+    const struct run_facts *facts = view->desk->facts;
+
+    if (is_made(state, facts))
+        return OK;
+    drop_pictures(state);
+    if (!state->pictures)
+        state->pictures = arena_open(ARENA_CHECK_BYTES);
+    if (!state->pictures)
+        return error_set(err, E_NOMEM, "no memory for a curve");
+    arena_reset(state->pictures);
+    int rc = picture_make(&state->picture, facts, state->metric, state->x,
+                          SMOOTHING[state->smoothing], state->pictures, err);
+    if (rc == OK)
+        rc = curves_list_marks(&state->picture, state->pictures, &state->marks, &state->n_marks,
+                               err);
+    if (rc == OK)
+        rc = make_strips(view, err);
+    if (rc != OK)
+        return rc;
+    state->made_of = facts->serial;
+    snprintf(state->made_metric, sizeof state->made_metric, "%s", state->metric);
+    state->made_x = state->x;
+    state->made_smoothing = state->smoothing;
+    return OK;
+}
+
 static int make_picture(struct view *view, struct error *err)
 {
     struct curves_state *state = view->state;
     const struct run_facts *facts = view->desk->facts;
-    double weight = SMOOTHING[state->smoothing];
-
-    state->n_strips = 0;
-    int rc = picture_make(&state->picture, facts, state->metric, state->x, weight, view->arena, err);
-    /* The eval loss on a scale of its own, where the check is about it. */
     const struct verdict_row *row = opened(view);
     const char *wanted = row ? metric_of_evidence(view, &row->result) : NULL;
+    int rc = make_pictures(view, err);
+
+    /* The eval loss on a scale of its own, where the check is about it. */
     if (rc == OK && state->picture.other_scale && wanted && metric_is_eval_loss(wanted) &&
         !state->has_started) {
         snprintf(state->metric, sizeof state->metric, "%s", wanted);
-        rc = picture_make(&state->picture, facts, state->metric, state->x, weight, view->arena, err);
+        rc = make_pictures(view, err);
     }
-    if (rc != OK)
-        return rc;
-    rc = curves_list_marks(&state->picture, view->arena, &state->marks, &state->n_marks, err);
     if (rc != OK)
         return rc;
     state->has_picture = true;
     state->lr = facts_curve(facts, "learning_rate");
     state->grad_norm = facts_curve(facts, "grad_norm");
     state->epoch = facts_curve(facts, "epoch");
-    return make_strips(view, err);
+    return OK;
 }
 
 static bool looks_elsewhere(const struct view *view)
@@ -302,7 +340,9 @@ static int load(struct view *view, struct error *err)
         state->smoothing = 1;
     state->has_picture = false;
     state->problem = NULL;
-    state->n_marks = state->n_names = 0;
+    state->n_names = 0;
+    if (!view->desk->facts || view->desk->facts->serial != state->made_of)
+        drop_pictures(state);
     if (!view->desk->facts)
         return OK;
     int rc = picture_names(view->desk->facts, view->arena, &state->names, &state->n_names, err);
@@ -489,6 +529,13 @@ static bool act(struct view *view, int action)
     }
 }
 
+static void close_view(struct view *view)
+{
+    struct curves_state *state = view->state;
+
+    arena_close(state->pictures);
+}
+
 /* ---- Search goes over the marks ---- */
 
 static size_t n_lines(const struct view *view)
@@ -518,6 +565,7 @@ const struct view_ops view_curves = {
     .load = load,
     .draw = curves_draw,
     .act = act,
+    .close = close_view,
     .n_lines = n_lines,
     .line = line,
     .go = go,

@@ -27,15 +27,22 @@ struct curves_state {
     ptrdiff_t cursor;                   /* point, -1 none */
     size_t top_mark;                    /* of the list, when it is long */
 
-    /* Made by load, in the view's arena. */
-    bool has_picture;
+    /* Made by load in an arena of their own, and kept as long as the same is asked for. */
+    struct arena *pictures;
+    uint64_t made_of;                   /* serial of the facts; 0: nothing is made */
+    char made_metric[CURVES_NAME_BYTES];
+    enum picture_x made_x;
+    int made_smoothing;
     struct picture picture;
     struct picture strips[CURVES_MAX_STRIPS];
     size_t n_strips;
-    const char *const *names;
-    size_t n_names;
     const struct curve_mark *marks;
     size_t n_marks;
+
+    /* Made by load, in the view's arena. */
+    bool has_picture;
+    const char *const *names;
+    size_t n_names;
     const struct curve *lr, *grad_norm, *epoch;
     const char *problem;                /* why nothing is drawn, or NULL */
 };

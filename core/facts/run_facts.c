@@ -3,6 +3,7 @@
 #include "core/facts/run_facts.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -108,6 +109,8 @@ static int load_lists(struct run_facts *f, struct store *store, int64_t id, stru
     return rc;
 }
 
+static _Atomic uint64_t n_opened;
+
 static struct run_facts *make(struct error *err)
 {
     struct arena *arena = arena_open(FACTS_BYTES);
@@ -121,6 +124,7 @@ static struct run_facts *make(struct error *err)
         return NULL;
     }
     facts->cache->arena = arena;
+    facts->serial = atomic_fetch_add(&n_opened, 1) + 1;
     return facts;
 }
 
@@ -161,8 +165,10 @@ int run_facts_from_memory(struct run_facts **out, const struct facts_memory *mem
         return E_NOMEM;
     struct facts_cache *cache = facts->cache;
     struct facts_memory *own = arena_alloc(cache->arena, sizeof *own);
+    uint64_t serial = facts->serial;
     *facts = memory->lists;
     facts->cache = cache;
+    facts->serial = serial;
     if (!own) {
         run_facts_close(facts);
         return error_set(err, E_NOMEM, "no memory for the facts of a run");
@@ -176,6 +182,34 @@ int run_facts_from_memory(struct run_facts **out, const struct facts_memory *mem
     }
     *out = facts;
     return OK;
+}
+
+/* A file that was read again has the same hash, but its rows may have other ids. */
+static bool has_same_series(const struct run_facts *a, const struct run_facts *b)
+{
+    if (a->n_series != b->n_series)
+        return false;
+    for (size_t i = 0; i < a->n_series; i++)
+        if (a->series[i].id != b->series[i].id || a->series[i].n_points != b->series[i].n_points)
+            return false;
+    return true;
+}
+
+bool run_facts_are_current(const struct run_facts *facts, struct store *store)
+{
+    struct run_facts now = {0};
+    struct arena *arena = arena_open(ARENA_VIEW_BYTES);
+    int64_t id = facts->run.id;
+    const char *key = facts->run.key;
+    bool is_loaded =
+        arena && store_sources(store, id, arena, &now.sources, &now.n_sources, NULL) == OK &&
+        store_answers(store, key, arena, &now.answers, &now.n_answers, NULL) == OK &&
+        store_series(store, id, arena, &now.series, &now.n_series, NULL) == OK;
+    bool is_current =
+        is_loaded && hash_inputs(&now) == facts->inputs_hash && has_same_series(&now, facts);
+
+    arena_close(arena);
+    return is_current;
 }
 
 void run_facts_close(struct run_facts *facts)

@@ -55,12 +55,15 @@ struct run_facts {
     const struct tick *ticks;           size_t n_ticks;
 
     uint64_t inputs_hash;       /* of all sources and answers: results older than it are stale */
+    uint64_t serial;            /* of this opening, never 0: what was made of it is of no other */
     struct facts_cache *cache;  /* private: points and tensors loaded so far */
 };
 
 MUST_CHECK int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id,
                               struct error *err);
 void run_facts_close(struct run_facts *facts);
+/* Nothing that the facts were made of has changed in the store since they were opened. */
+bool run_facts_are_current(const struct run_facts *facts, struct store *store);
 /* The first failure of a load on demand (points, tensors, samples), which itself only gives NULL:
  * OK when there was none. Asked once after the checks of a run. */
 MUST_CHECK int run_facts_status(const struct run_facts *facts, struct error *err);

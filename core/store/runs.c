@@ -115,7 +115,10 @@ int store_run_update(struct store *store, const struct run *run, struct error *e
         return rc;
     rc = db_prepare(store,
                     "UPDATE run SET framework = ?2, kind = ?3, marks = ?4, outcome = ?5,"
-                    " started_at = ?6, ended_at = ?7 WHERE id = ?1",
+                    " started_at = ?6, ended_at = ?7 WHERE id = ?1 AND"
+                    /* what does not change is not written: nobody has to look again */
+                    " (framework, kind, marks, outcome, started_at, ended_at)"
+                    " IS NOT (?2, ?3, ?4, ?5, ?6, ?7)",
                     &statement, err);
     if (rc == OK) {
         db_bind_int(store, statement, 1, run->id);

@@ -53,6 +53,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
+    view_curves.close(&f->view);
     arena_close(f->view.arena);
     free(f->view.state);
     buf_free(&f->text);
