@@ -241,12 +241,11 @@ static int read_file(struct importing *importing, const struct plan_run *run,
     return rc;
 }
 
-/* The folder itself is looked at each time: it costs little, and its date does not tell of all that
- * happens below it. */
+/* A folder is looked at each time, which costs little. */
 static bool is_current(const struct importing *importing, const struct plan_run *run,
                        const struct plan_file *file, const struct source *source)
 {
-    return !importing->reimport && strcmp(file->importer->id, "checkpoints") != 0 &&
+    return !importing->reimport && !file->importer->is_folder &&
            !is_written(importing, source) && sink_is_current(importing->sink, &run->run, source);
 }
 

@@ -123,6 +123,7 @@ const struct importer importer_checkpoints = {
     .supplies = NEEDS_CHECKPOINTS,
     .version = 1,
     .role = "checkpoints",
+    .is_folder = true,
     .probe = probe,
     .run = run,
 };
