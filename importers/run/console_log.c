@@ -14,6 +14,7 @@
 #include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/run/console_exception.h"
+#include "importers/run/console_loop.h"
 #include "importers/run/console_patterns.h"
 #include "importers/run/console_probe.h"
 #include "importers/run/console_progress.h"
@@ -32,6 +33,7 @@ struct reader {
     struct console_tracebacks tracebacks;
     struct console_progress progress;
     struct console_table table; /* the one that is being read */
+    struct console_loop loop;
     struct buf stripped, last_line;
     int64_t last_line_number, last_line_byte, n_lines, n_pieces;
     int n_cut;
@@ -110,48 +112,6 @@ static int say_pattern(struct reader *reader, const struct console_pattern *patt
     return OK;
 }
 
-/* "786K", "1.2M", "n/a" */
-static bool parse_amount(struct str text, double *out)
-{
-    static const char units[] = "KMBT";
-    double factor = 1;
-    const char *unit = text.n > 0 ? strchr(units, text.p[text.n - 1]) : NULL;
-    if (unit != NULL && *unit != '\0') {
-        text.n--;
-        for (const char *p = units; p <= unit; p++) {
-            factor *= 1000;
-        }
-    }
-    if (!number_parse_any(text, out)) {
-        return false;
-    }
-    *out *= factor;
-    return true;
-}
-
-/* Lightning counts batches inside an epoch. */
-static void count_batches(struct console_row *row)
-{
-    double epoch = 0, total = 0;
-    struct console_field *batch = NULL, *batches = NULL;
-    for (size_t i = 0; i < row->n; i++) {
-        struct str key = row->fields[i].key;
-        epoch = str_is(key, "epoch") ? row->fields[i].value : epoch;
-        if (str_is(key, "total")) {
-            batches = &row->fields[i];
-            total = batches->value;
-        }
-        batch = str_is(key, "batch") ? &row->fields[i] : batch;
-    }
-    if (batch != NULL) {
-        batch->key = str_of("step");
-        batch->value += epoch * total;
-    }
-    if (batch != NULL && batches != NULL) {
-        batches->is_number = false; /* of one epoch: not the plan */
-    }
-}
-
 static int pattern_row(struct reader *reader, const struct console_pattern *pattern,
                        const struct console_line *line, struct error *err)
 {
@@ -167,11 +127,11 @@ static int pattern_row(struct reader *reader, const struct console_pattern *patt
         }
         struct console_field *field = &row->fields[row->n];
         *field = (struct console_field){.key = str_of(name), .text = text};
-        field->is_number = parse_amount(text, &field->value);
+        field->is_number = console_row_amount(text, &field->value);
         row->n += field->is_number;
         has_step |= is_step && field->is_number;
     }
-    count_batches(row);
+    console_row_count_batches(row);
     if (row->n == 0) {
         return OK;
     }
@@ -303,6 +263,22 @@ static int see_table(struct reader *reader, const struct console_line *line, boo
     return rc == OK ? 1 : rc;
 }
 
+/* "Epoch 1/3 | train_loss 1.23" of a loop written by hand. Its words are looked at, too. */
+static int see_loop(struct reader *reader, const struct console_line *line, bool *has_row,
+                    struct error *err)
+{
+    if (!console_loop_may_begin(line->inner) ||
+        !console_loop_read(&reader->loop, line->inner, reader->row)) {
+        return OK;
+    }
+    *has_row = true;
+    const struct console_progress *progress = &reader->progress;
+    int64_t step = progress->bar_since_row ? progress->done : NONE; /* not of the next epoch's */
+    struct console_place place = {line->line, line->byte, line->text, step, false};
+    int rc = console_tracebacks_settle(&reader->tracebacks, err);
+    return rc == OK ? console_progress_row(&reader->progress, reader->row, &place, err) : rc;
+}
+
 /* ---- Pieces ---- */
 
 static void see_rank(struct reader *reader, struct str rank)
@@ -401,7 +377,8 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     if (rc != 0) {
         return rc < 0 ? rc : OK;
     }
-    if (!has_row) {
+    rc = !has_row ? see_loop(reader, &line, &has_row, err) : OK;
+    if (rc == OK && !has_row) {
         rc = console_progress_settle(&reader->progress, err);
     }
     line.step = console_progress_step(&reader->progress);

@@ -216,3 +216,45 @@ bool console_row_is_metric(const struct console_row *row)
     }
     return is_metric && n_numbers * 2 >= row->n;
 }
+
+/* "786K", "1.2M", "n/a" */
+bool console_row_amount(struct str text, double *out)
+{
+    static const char units[] = "KMBT";
+    double factor = 1;
+    const char *unit = text.n > 0 ? strchr(units, text.p[text.n - 1]) : NULL;
+    if (unit != NULL && *unit != '\0') {
+        text.n--;
+        for (const char *p = units; p <= unit; p++) {
+            factor *= 1000;
+        }
+    }
+    if (!number_parse_any(text, out)) {
+        return false;
+    }
+    *out *= factor;
+    return true;
+}
+
+/* Lightning counts batches inside an epoch. */
+void console_row_count_batches(struct console_row *row)
+{
+    double epoch = 0, total = 0;
+    struct console_field *batch = NULL, *batches = NULL;
+    for (size_t i = 0; i < row->n; i++) {
+        struct str key = row->fields[i].key;
+        epoch = str_is(key, "epoch") ? row->fields[i].value : epoch;
+        if (str_is(key, "total")) {
+            batches = &row->fields[i];
+            total = batches->value;
+        }
+        batch = str_is(key, "batch") ? &row->fields[i] : batch;
+    }
+    if (batch != NULL) {
+        batch->key = str_of("step");
+        batch->value += epoch * total;
+    }
+    if (batch != NULL && batches != NULL) {
+        batches->is_number = false; /* of one epoch: not the plan */
+    }
+}

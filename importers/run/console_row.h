@@ -30,5 +30,9 @@ bool console_row_read(struct str text, struct arena *arena, struct console_row *
 bool console_row_read_pairs(struct str text, struct console_row *row);
 /* Does it tell of a training or an evaluation: a loss, a reward …, and mostly numbers? */
 bool console_row_is_metric(const struct console_row *row);
+/* "786K", "1.2M" as loggers shorten numbers; false for "n/a". */
+bool console_row_amount(struct str text, double *out);
+/* Where a row counts batches inside its epoch ("batch" and "total"), they become its step. */
+void console_row_count_batches(struct console_row *row);
 
 #endif

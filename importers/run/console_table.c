@@ -158,8 +158,8 @@ bool console_table_header(struct console_table *table, struct str line)
         if (cells[i].n == 0 || cells[i].n > MAX_CELL || number_parse_any(cells[i], &number)) {
             return false;
         }
-        has_metric |= str_has_ignoring_case(cells[i], "loss") ||
-                      str_has_ignoring_case(cells[i], "reward");
+        has_metric |=
+            str_has_ignoring_case(cells[i], "loss") || str_has_ignoring_case(cells[i], "reward");
         has_validation |= str_is(cells[i], "Validation Loss");
     }
     if (!has_metric) {
@@ -213,8 +213,8 @@ int console_table_row(struct console_table *table, struct str line, struct conso
     }
     for (size_t i = 0; i < n; i++) {
         struct console_field *field = &row->fields[row->n];
-        *field = (struct console_field){
-            .key = str_of(table->names[i]), .text = cells[i], .value = NAN};
+        *field =
+            (struct console_field){.key = str_of(table->names[i]), .text = cells[i], .value = NAN};
         field->is_number = number_parse_any(cells[i], &field->value);
         n_numbers += field->is_number;
         row->n += field->is_number; /* "No log", a time */

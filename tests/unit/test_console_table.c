@@ -30,8 +30,9 @@ static void a_table_with_tabs_becomes_rows(void **state)
 static void what_an_evaluation_measured_is_told_from_what_the_training_logged(void **state)
 {
     (void)state;
-    read_log("Step\tTraining Loss\tValidation Loss\tAccuracy\tWer Ortho\tG0 Loss\trewards / margins\n"
-             "400\tNo log\t0.484265\t0.9\t27.9\t0.4\t1.5\n800\t0.0335\t0.58\t0.91\t25.1\t0.3\t1.6\n");
+    read_log("Step\tTraining Loss\tValidation Loss\tAccuracy\tWer Ortho\tG0 Loss\t"
+             "rewards / margins\n400\tNo log\t0.484265\t0.9\t27.9\t0.4\t1.5\n"
+             "800\t0.0335\t0.58\t0.91\t25.1\t0.3\t1.6\n");
     dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep 400\t0.484265\tline 2");
     dumped_has("point\teval_accuracy\tseq 0\tsegment 0\tstep 400\t0.9");
     dumped_has("point\teval_wer_ortho\tseq 1\tsegment 0\tstep 800\t25.1");

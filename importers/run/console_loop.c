@@ -1,0 +1,216 @@
+/* Takes such a line apart as words and the number behind them; it needs no more than that the
+ * words before a number name it, whatever stands between ("Val Loss: 1.3", "val_loss=1.3"). */
+#include "importers/run/console_loop.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/base/number.h"
+
+#define MAX_NAME 48
+
+/* "Step [100/600]" */
+struct pair {
+    char name[MAX_NAME];
+    struct str text;
+    double value, total; /* total: NAN when there is none */
+    bool has_unit;       /* "12s", "85%" */
+};
+
+static const struct {
+    const char *word, *key;
+} names[] = {
+    {"epoch", "epoch"},
+    {"step", "step"},
+    {"global_step", "step"},
+    {"iter", "step"},
+    {"iteration", "step"},
+    {"batch", "step"},
+    {"loss", "loss"},
+    {"train_loss", "loss"},
+    {"training_loss", "loss"},
+    {"val_loss", "eval_loss"},
+    {"valid_loss", "eval_loss"},
+    {"validation_loss", "eval_loss"},
+    {"eval_loss", "eval_loss"},
+    {"dev_loss", "eval_loss"},
+    {"test_loss", "eval_loss"},
+    {"lr", "learning_rate"},
+    {"learning_rate", "learning_rate"},
+    {"grad", "grad_norm"},
+    {"grad_norm", "grad_norm"},
+    {"gnorm", "grad_norm"},
+};
+
+static const char *key_of(const char *name)
+{
+    static const char *const means[] = {"average_", "avg_", "mean_"};
+    for (size_t i = 0; i < sizeof means / sizeof means[0]; i++) {
+        if (strncmp(name, means[i], strlen(means[i])) == 0) {
+            name += strlen(means[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i].word) == 0) {
+            return names[i].key;
+        }
+    }
+    return NULL;
+}
+
+/* Words of a name are joined by '_'; one that does not fit names nothing we know. */
+static void add_word(char name[MAX_NAME], struct str word)
+{
+    size_t n = strlen(name);
+    if (n + word.n + 2 > MAX_NAME) {
+        memcpy(name, "?", 2);
+        return;
+    }
+    if (n > 0) {
+        name[n++] = '_';
+    }
+    for (size_t i = 0; i < word.n; i++) {
+        name[n++] = (char)tolower((unsigned char)word.p[i]);
+    }
+    name[n] = '\0';
+}
+
+static bool is_word_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* "/600" behind a number. */
+static size_t read_total(struct str text, double *total)
+{
+    size_t slash = 0;
+    while (slash < text.n && text.p[slash] == ' ') {
+        slash++;
+    }
+    if (slash >= text.n || text.p[slash] != '/') {
+        return 0;
+    }
+    slash++;
+    while (slash < text.n && text.p[slash] == ' ') {
+        slash++;
+    }
+    size_t n = number_prefix(str_skip(text, slash), total);
+    return n > 0 ? slash + n : 0;
+}
+
+static size_t read_word(struct str rest)
+{
+    size_t n = 0;
+    while (n < rest.n && is_word_byte(rest.p[n])) {
+        n++;
+    }
+    return n;
+}
+
+/* The next number with the words before it; false at the end of the line. */
+static bool next_pair(struct str *line, struct pair *pair)
+{
+    *pair = (struct pair){.total = NAN};
+    while (line->n > 0) {
+        char c = line->p[0];
+        bool is_signed = (c == '-' || c == '+') && line->n > 1;
+        char first = is_signed ? line->p[1] : c;
+        size_t n = 0;
+        if (isdigit((unsigned char)first) || first == '.') {
+            n = number_prefix(*line, &pair->value);
+        }
+        if (n == 0 && (is_signed || isalpha((unsigned char)c) || is_word_byte(c))) {
+            n = read_word(str_skip(*line, is_signed)) + is_signed;
+            if (!number_parse_any(str_first(*line, n), &pair->value)) {
+                if (n > (size_t)is_signed) {
+                    add_word(pair->name, str_skip(str_first(*line, n), is_signed));
+                } else {
+                    pair->name[0] = '\0'; /* " - " */
+                }
+                *line = str_skip(*line, n > 0 ? n : 1);
+                continue;
+            }
+        }
+        if (n > 0) {
+            pair->text = str_first(*line, n);
+            *line = str_skip(*line, n);
+            *line = str_skip(*line, read_total(*line, &pair->total));
+            pair->has_unit = line->n > 0 && (is_word_byte(line->p[0]) || line->p[0] == '%');
+            return true;
+        }
+        if (strchr(" \t:=[(#", c) == NULL || c == '\0') {
+            pair->name[0] = '\0';
+        }
+        *line = str_skip(*line, 1);
+    }
+    return false;
+}
+
+static struct console_field *find(struct console_row *row, const char *key)
+{
+    for (size_t i = 0; i < row->n; i++) {
+        if (str_is(row->fields[i].key, key)) {
+            return &row->fields[i];
+        }
+    }
+    return NULL;
+}
+
+static void add(struct console_row *row, const char *key, const struct pair *pair)
+{
+    if (find(row, key) != NULL) {
+        return;
+    }
+    row->fields[row->n++] = (struct console_field){
+        .key = str_of(key), .text = pair->text, .value = pair->value, .is_number = true};
+}
+
+/* A count that falls while the epoch rises begins anew in each epoch. */
+static void count_on(struct console_loop *loop, double epoch, struct console_field *step,
+                     double total)
+{
+    if (epoch < loop->epoch) {
+        *loop = (struct console_loop){0};
+    } else if (epoch > loop->epoch && step->value <= loop->step) {
+        loop->base += isnan(total) ? loop->step : total;
+    }
+    loop->epoch = epoch;
+    loop->step = step->value;
+    step->value += loop->base;
+}
+
+bool console_loop_read(struct console_loop *loop, struct str line, struct console_row *row)
+{
+    struct str rest = line;
+    struct pair pair;
+    double step_total = NAN;
+    row->n = row->used = 0;
+    if (str_find(line, "oss") < 0 || memchr(line.p, '{', line.n) != NULL) {
+        return false;
+    }
+    while (row->n < sizeof names / sizeof names[0] && next_pair(&rest, &pair)) {
+        const char *key = pair.has_unit ? NULL : key_of(pair.name);
+        if (row->n == 0 &&
+            (key == NULL || (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0))) {
+            return false;
+        }
+        if (key != NULL && strcmp(key, "step") == 0 && find(row, "step") == NULL) {
+            step_total = pair.total;
+        }
+        if (key != NULL) {
+            add(row, key, &pair);
+        }
+    }
+    if (row->n == 0 || (find(row, "loss") == NULL && find(row, "eval_loss") == NULL)) {
+        return false;
+    }
+    struct console_field *epoch = find(row, "epoch"), *step = find(row, "step");
+    if (epoch != NULL && step != NULL) {
+        count_on(loop, epoch->value, step, step_total);
+    } else if (!isnan(step_total)) {
+        pair = (struct pair){.value = step_total};
+        add(row, "total", &pair);
+    }
+    return true;
+}

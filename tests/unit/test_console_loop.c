@@ -1,0 +1,89 @@
+/* Lines of training loops written by hand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "importers/registry.h"
+#include "tests/harness/dumped.h"
+
+static void read_log(const char *text)
+{
+    dumped_read_text(&importer_console_log, "train.log", text);
+}
+
+static void a_line_per_epoch_gives_both_losses(void **state)
+{
+    (void)state;
+    read_log("Epoch 1/3 | train_loss 1.234 | val_loss 1.345 | lr 2e-4 | 12.5s\n"
+             "Epoch: 2, Train Loss: 1.23, Val Loss: 1.34\n"
+             "Epoch 3 - loss: 0.69 - val_loss: 0.61 - acc: 0.9\n"
+             "EPOCH 4: Average training loss = nan, validation loss = inf\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep -\t1.234\tline 1");
+    dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep -\t1.345\tline 1");
+    dumped_has("point\tlearning_rate\tseq 0\tsegment 0\tstep -\t0.0002");
+    dumped_has("point\tepoch\tseq 1\tsegment 0\tstep -\t2.0\tline 2");
+    dumped_has("point\teval_loss\tseq 1\tsegment 0\tstep -\t1.34");
+    dumped_has("point\tloss\tseq 2\tsegment 0\tstep -\t0.69");
+    dumped_has("point\teval_loss\tseq 2\tsegment 0\tstep -\t0.61");
+    dumped_has("point\tloss\tseq 3\tsegment 0\tstep -\tnan");
+    dumped_has("point\teval_loss\tseq 3\tsegment 0\tstep -\tinf");
+    assert_int_equal(dumped_count("series\t"), 4);
+}
+
+static void a_step_is_read_with_its_total(void **state)
+{
+    (void)state;
+    read_log("Step 20/400 | Loss: 3.5948 | Grad Norm: 1.129 | LR: 1e-4\n"
+             "step 30/400: train loss 3.4, val loss 3.6\nStep: 40, Loss: -0.25\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep 20\t3.5948\tline 1");
+    dumped_has("point\tgrad_norm\tseq 0\tsegment 0\tstep 20\t1.129");
+    dumped_has("point\teval_loss\tseq 1\tsegment 0\tstep 30\t3.6\tline 2");
+    dumped_has("point\tloss\tseq 2\tsegment 0\tstep 40\t-0.25\tline 3");
+    dumped_has("last-progress\t-\tstep 30\tline 2\tbyte 57\t\t30\t400");
+}
+
+static void steps_that_begin_anew_in_each_epoch_go_on(void **state)
+{
+    (void)state;
+    read_log("Epoch [1/2], Step [100/250], Loss: 0.5\nEpoch [1/2], Step [200/250], Loss: 0.4\n"
+             "Epoch [2/2], Step [100/250], Loss: 0.3\nEpoch [2/2], Step [200/250], Loss: 0.2\n");
+    dumped_has("point\tloss\tseq 1\tsegment 0\tstep 200\t0.4");
+    dumped_has("point\tloss\tseq 2\tsegment 0\tstep 350\t0.3");
+    dumped_has("point\tloss\tseq 3\tsegment 0\tstep 450\t0.2");
+    read_log("epoch 1 step 100 loss 0.5\nepoch 1 step 200 loss 0.4\nepoch 2 step 300 loss 0.3\n");
+    dumped_has("point\tloss\tseq 2\tsegment 0\tstep 300\t0.3");
+}
+
+static void a_line_takes_the_step_of_the_bar_of_its_epoch(void **state)
+{
+    (void)state;
+    read_log("Epoch 1/2: 100%|####| 50/50 [00:10<00:00,  5.00it/s]\n"
+             "Epoch 1: train loss 0.9, val loss 0.8\n"
+             "Epoch 2/2: 100%|####| 50/50 [00:10<00:00,  5.00it/s]\n"
+             "Epoch 2: train loss 0.7, val loss 0.6\ndone\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep 50\t0.9");
+    dumped_has("point\teval_loss\tseq 1\tsegment 0\tstep 100\t0.6");
+}
+
+static void other_lines_are_no_rows(void **state)
+{
+    (void)state;
+    read_log("Step 1: compute the loss in 3 ways\nEpoch loss is below 5\n"
+             "Epoch 3 took 12.3s, no loss 4\nStepping into loss 4\nEpochs: 3, loss: mse\n"
+             "step 5 of the loss\nLoss 3 Step 4 Epoch 5\nEpoch 1: loss 5%\n");
+    dumped_has_not("point\t");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_per_epoch_gives_both_losses),
+        cmocka_unit_test(a_step_is_read_with_its_total),
+        cmocka_unit_test(steps_that_begin_anew_in_each_epoch_go_on),
+        cmocka_unit_test(a_line_takes_the_step_of_the_bar_of_its_epoch),
+        cmocka_unit_test(other_lines_are_no_rows),
+    };
+    return cmocka_run_group_tests(tests, dumped_set_up, dumped_tear_down);
+}
