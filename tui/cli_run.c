@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/unicode.h"
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
 #include "tui/cli.h"
@@ -130,7 +131,7 @@ static int make_longest(struct session *session, const struct options *options)
 {
     struct run run;
     struct run_facts *facts = open_facts(session, options, 1, &run);
-    struct buf said;
+    struct buf said, shown;
     char folder[PATH_MAX];
     bool fits;
     int rc;
@@ -138,6 +139,7 @@ static int make_longest(struct session *session, const struct options *options)
     if (!facts)
         return 2;
     buf_init(&said, 1 << 16);
+    buf_init(&shown, 1 << 18);
     fits = options->output
                ? snprintf(folder, sizeof folder, "%s", options->output) < (int)sizeof folder
                : default_folder(run.name, "longest-first", folder, sizeof folder);
@@ -145,7 +147,9 @@ static int make_longest(struct session *session, const struct options *options)
               : error_set(&session->err, E_LIMIT, "-o: longer than %d bytes", PATH_MAX - 1);
     if (rc != OK)
         cli_complain(&session->err);
-    fputs(said.p, stdout);
+    unicode_visible(&shown, buf_view(&said), true);
+    fputs(shown.p, stdout);
+    buf_free(&shown);
     run_facts_close(facts);
     buf_free(&said);
     return rc == OK ? 0 : 2;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "tui/options.h"
+#include "tui/tell.h"
 
 /* A file that is opened must never become stdin, stdout or stderr: what is printed would land in
  * it. What is closed stays useless: reading stdin and writing the others still fail. */
@@ -24,5 +25,5 @@ int main(int argc, char **argv)
     keep_standard_files();
     signal(SIGPIPE, SIG_IGN);
     stop = options_parse(argc, argv, &options);
-    return stop ? stop - 1 : options.command->run(&options);
+    return tell_end(stop ? stop - 1 : options.command->run(&options));
 }

@@ -1,8 +1,10 @@
 /* See tell.h. Knows no command. */
 #include "tui/tell.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/str.h"
 #include "core/base/unicode.h"
@@ -20,4 +22,13 @@ void tell(const char *fmt, ...)
     unicode_visible(&safe, str_of(line), false);
     fprintf(stderr, "flatline: %s\n", safe.failed ? "out of memory" : safe.p);
     buf_free(&safe);
+}
+
+int tell_end(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (status != 2) /* else it was told */
+        tell("standard output: write: %s", strerror(errno));
+    return 2;
 }

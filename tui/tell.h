@@ -8,4 +8,7 @@
 /* "flatline: …" and a newline; longer than 8 KiB is cut. */
 void tell(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
+/* The exit status after all that was printed is out: 2, told, when standard output took it not. */
+int tell_end(int status);
+
 #endif

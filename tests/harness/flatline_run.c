@@ -19,6 +19,7 @@
 #include "core/base/unicode.h"
 #include "core/read/json.h"
 #include "tui/options.h"
+#include "tui/tell.h"
 
 #define MAX_WORDS         40
 #define PROCESSOR_SECONDS 120
@@ -52,9 +53,8 @@ static void child(int argc, char **argv, const char *home)
 #endif
     signal(SIGPIPE, SIG_IGN);
     int stop = options_parse(argc, argv, &options);
-    int status = stop ? stop - 1 : options.command->run(&options);
+    int status = tell_end(stop ? stop - 1 : options.command->run(&options));
 
-    fflush(stdout);
     fflush(stderr);
     _exit(status);
 }
