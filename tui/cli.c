@@ -68,11 +68,23 @@ static struct report_options report_settings(const struct options *options)
     };
 }
 
-static void list_ignored(const struct session *session)
+static bool is_named(const struct options *options, const struct plan_file *file)
+{
+    for (size_t i = 0; i < options->n_paths; i++)
+        if (strcmp(options->paths[i], file->shown) == 0)
+            return true;
+    return false;
+}
+
+/* What was left out and why, all of it when nothing was found. Beside something, only what the user
+ * named: a mistyped path must not pass in silence. */
+static void list_ignored(const struct session *session, const struct options *options)
 {
     for (size_t i = 0; i < session->plan.n_ignored; i++) {
         const struct plan_file *file = &session->plan.ignored[i];
 
+        if (session->n_runs && !is_named(options, file))
+            continue;
         fputs("flatline: ", stderr);
         print_safe(stderr, file->shown);
         fputs(": ", stderr);
@@ -157,8 +169,7 @@ static int check(struct session *session, const struct options *options)
     int status = session_import(session, options, NULL) ? exit_status(session, options) : 2;
 
     if (status != 2 || session->plan.n_runs == 0) {
-        if (session->n_runs == 0)
-            list_ignored(session);
+        list_ignored(session, options);
         if ((session->n_runs || write == report_json) && !write_report(session, options, write, "-"))
             status = 2;
     }
@@ -184,8 +195,9 @@ static int report(struct session *session, const struct options *options)
 {
     if (!session_import(session, options, NULL))
         return 2;
+    list_ignored(session, options);
     if (session->n_runs == 0) {
-        list_ignored(session);
+        tell("nothing to report on was found there");
         return 2;
     }
     return write_report(session, options, report_markdown,
@@ -204,6 +216,15 @@ int cli_report(const struct options *options)
 }
 
 /* ---- import ---- */
+
+/* "3 metric rows", "1 metric row". */
+static void print_count(long long n, const char *things)
+{
+    size_t length = strlen(things);
+
+    printf("%lld %.*s", n, (int)(n == 1 && length && things[length - 1] == 's' ? length - 1 : length),
+           things);
+}
 
 struct summary {
     const char *last_run;
@@ -229,8 +250,10 @@ static void print_file(void *ctx, const struct import_event *event)
     printf("  %s  %s", event->file->importer->id, size);
     if (event->was_current)
         printf("  unchanged, not read again");
-    else if (event->n_rows_are)
-        printf("  %lld %s", (long long)event->n_rows, event->n_rows_are);
+    else if (event->n_rows_are && event->n_rows_are[0]) {
+        fputs("  ", stdout);
+        print_count(event->n_rows, event->n_rows_are);
+    }
     if (event->state != SOURCE_WHOLE)
         printf("  %s", source_state_name(event->state));
     putchar('\n');
@@ -280,7 +303,8 @@ static int import(struct session *session, const struct options *options)
         print_safe(stdout, session->plan.ignored[i].reason);
         putchar('\n');
     }
-    printf("%zu runs, %zu files read, %zu ignored\n", session->n_runs, summary.n_files,
+    print_count((long long)session->n_runs, "runs");
+    printf(", %zu file%s read, %zu ignored\n", summary.n_files, summary.n_files == 1 ? "" : "s",
            session->plan.n_ignored);
     return session->n_runs ? 0 : 2;
 }

@@ -36,6 +36,31 @@ static bool parse_size(const char *text, int *columns, int *rows)
            *columns <= 1000 && *rows <= 1000;
 }
 
+static bool is_first_of_name(const struct run_facts *facts, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(facts->series[k].name, facts->series[i].name) == 0)
+            return false;
+    return true;
+}
+
+/* Says what there is to draw instead. */
+static void tell_series(const struct run_facts *facts)
+{
+    struct buf names;
+    size_t n = 0;
+
+    buf_init(&names, 4096);
+    for (size_t i = 0; i < facts->n_series && !names.failed; i++)
+        if (is_first_of_name(facts, i))
+            buf_printf(&names, "%s%s", n++ ? ", " : "", facts->series[i].name);
+    if (n)
+        tell("the run has %s", names.p);
+    else
+        tell("nothing to draw: no metric rows were found");
+    buf_free(&names);
+}
+
 static int draw_curves(struct session *session, const struct options *options)
 {
     struct str rest = str_of(options->series ? options->series : "loss,eval_loss,grad_norm"), name;
@@ -46,8 +71,7 @@ static int draw_curves(struct session *session, const struct options *options)
     size_t n_drawn = 0;
 
     if (options->size && !parse_size(options->size, &columns, &rows)) {
-        tell("--size %s: expected COLUMNSxROWS of at least 20x5",
-                options->size);
+        tell("--size %s: expected COLUMNSxROWS of at least 20x5", options->size);
         return 2;
     }
     facts = open_facts(session, options, 0, &run);
@@ -67,7 +91,7 @@ static int draw_curves(struct session *session, const struct options *options)
         n_drawn++;
     }
     if (n_drawn == 0)
-        tell("nothing to draw: no metric rows were found");
+        tell_series(facts);
     else if (cli_write("-", buf_view(&text), false))
         status = 0;
     run_facts_close(facts);
@@ -112,6 +136,20 @@ int cli_memory(const struct options *options)
     return in_session(options, print_memory);
 }
 
+/* The folders of default_folder that are empty, as when nothing could be made. */
+static void drop_empty_folders(const char *path)
+{
+    char parent[PATH_MAX];
+    char *slash;
+
+    snprintf(parent, sizeof parent, "%s", path);
+    while ((slash = strrchr(parent, '/'))) {
+        *slash = '\0';
+        if (rmdir(parent) != 0)
+            return;
+    }
+}
+
 /* flatline-out/<run>/<name> in the current folder, made on the way. */
 static bool default_folder(const char *run, const char *name, char *out, size_t n)
 {
@@ -147,6 +185,8 @@ static int make_longest(struct session *session, const struct options *options)
               : error_set(&session->err, E_LIMIT, "-o: longer than %d bytes", PATH_MAX - 1);
     if (rc != OK)
         cli_complain(&session->err);
+    if (rc != OK && fits && !options->output)
+        drop_empty_folders(folder);
     unicode_visible(&shown, buf_view(&said), true);
     fputs(shown.p, stdout);
     buf_free(&shown);

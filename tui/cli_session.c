@@ -250,11 +250,16 @@ bool cli_write(const char *path, struct str text, bool force)
         tell("%s: exists already; --force overwrites it", path);
         return false;
     }
-    good = fd >= 0 && write_all(fd, text);
-    if (!is_stdout && fd >= 0 && close(fd) != 0)
+    if (fd < 0) {
+        tell("%s: cannot be opened for writing: %s", path, strerror(errno));
+        return false;
+    }
+    good = write_all(fd, text);
+    if (!good && is_stdout && errno == EPIPE)
+        return true;            /* the reader has seen enough: head, a pager that was left */
+    if (!is_stdout && close(fd) != 0)
         good = false;
     if (!good)
-        tell("%s: write: %s", is_stdout ? "standard output" : path,
-                strerror(errno));
+        tell("%s: write: %s", is_stdout ? "standard output" : path, strerror(errno));
     return good;
 }

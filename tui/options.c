@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/facts/run_facts.h"
 #include "core/git/repository.h"
 #include "tui/app.h"
 #include "tui/cli.h"
@@ -168,6 +169,12 @@ static const struct option_row *option_find(const char *name, size_t n)
     return NULL;
 }
 
+/* A dash before the number is the dash of a name ("A100-80GB"), but not in front of all. */
+static bool is_memory_size(const char *text)
+{
+    return text[0] != '-' && gpu_bytes_of_text(text) > 0;
+}
+
 static int set_answer(struct options *out, const char *text)
 {
     /* a path stands before the value of split:, role: and importer:, so the last '=' splits them */
@@ -182,6 +189,8 @@ static int set_answer(struct options *out, const char *text)
     if (strncmp(text, "kind=", 5) == 0 && text[5] && !run_kind_parse(text + 5, &kind))
         return usage(text, "expected grpo, ppo, dpo, reward-model, classification, seq2seq, "
                            "pretraining or sft");
+    if (strncmp(text, "gpu=", 4) == 0 && text[4] && !is_memory_size(text + 4))
+        return usage(text, "expected a size such as 24G");
     answers = realloc((void *)(uintptr_t)out->answers, (out->n_answers + 1) * sizeof *answers);
     name = strndup(text, (size_t)(equals - text));
     if (!answers || !name) {
@@ -218,6 +227,8 @@ static int apply(struct options *out, const struct option_row *row, const char *
         *(bool *)(void *)(base + row->field) = true;
         return 0;
     case OPTION_TEXT:
+        if (row->field == FIELD(gpu) && !is_memory_size(value))
+            return usage(value, "--gpu takes a size such as 24G");
         *(const char **)(void *)(base + row->field) = value;
         return 0;
     case OPTION_SET:

@@ -337,8 +337,8 @@ static double capacity_of_log(const struct run_facts *facts)
     return 0;
 }
 
-/* "24G", "24 GiB", "A100-80GB": the last number and what follows it. */
-static double capacity_of_text(const char *text)
+/* The last number and what follows it. */
+double gpu_bytes_of_text(const char *text)
 {
     double bytes;
     size_t end = strlen(text);
@@ -367,7 +367,7 @@ double facts_gpu_bytes(const struct run_facts *facts, const char **name)
 {
     const char *answer = facts_answer(facts, "gpu");
     const char *mebibytes = raw_setting(facts, "gpu.0.memory_total_mib");
-    double bytes = answer ? capacity_of_text(answer) : 0, value;
+    double bytes = answer ? gpu_bytes_of_text(answer) : 0, value;
 
     if (name)
         *name = raw_setting(facts, "gpu.0.name");

@@ -127,6 +127,8 @@ const char *facts_answer(const struct run_facts *facts, const char *name);
 int facts_is_adapter_run(const struct run_facts *facts, const struct setting **setting);
 /* Bytes of one GPU, 0 when not known; *name may be NULL. */
 double facts_gpu_bytes(const struct run_facts *facts, const char **name);
+/* "24G", "24 GiB", "A100-80GB", "16" (GiB): bytes, 0 when it is no size. */
+double gpu_bytes_of_text(const char *text);
 
 /* ---- Series ---- */
 

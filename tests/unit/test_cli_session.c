@@ -1,10 +1,13 @@
-/* Sessions of the command line: a damaged cache, a foreign one. */
+/* Sessions of the command line: a damaged cache, a foreign one; what the user is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +133,84 @@ static void a_file_that_is_no_cache_stops_the_command(void **state)
     assert_int_equal(n_calls, 0);
 }
 
+/* What a command prints into a pipe that nobody reads any more, as behind `| head`. */
+static void a_reader_who_leaves_is_no_failure(void **state)
+{
+    int ends[2], old_out = dup(STDOUT_FILENO);
+    bool is_written;
+
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[1]);
+    is_written = cli_write("-", str_of("text"), false);
+    dup2(old_out, STDOUT_FILENO);
+    close(old_out);
+    assert_true(is_written);
+}
+
+/* What is written to stderr while the command runs. */
+static int complaint(int (*command)(const struct options *), const struct fixture *f, char *out,
+                     size_t size)
+{
+    int old_out = dup(STDOUT_FILENO), old_err = dup(STDERR_FILENO), status;
+    int to = open(tempdir_path(f->folder, "stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ssize_t n;
+
+    assert_true(to >= 0);
+    fflush(stdout);
+    dup2(to, STDERR_FILENO);
+    dup2(to, STDOUT_FILENO);
+    status = command(&f->options);
+    fflush(stdout);
+    dup2(old_err, STDERR_FILENO);
+    dup2(old_out, STDOUT_FILENO);
+    close(old_err);
+    close(old_out);
+    n = pread(to, out, size - 1, 0);
+    out[n > 0 ? n : 0] = '\0';
+    close(to);
+    return status;
+}
+
+static void a_mistyped_path_is_told_beside_what_was_found(void **state)
+{
+    struct fixture *f = *state;
+    char log[300], said[32768];
+    const char *paths[] = {log, "no-such-run"};
+
+    tempdir_write_text(f->folder, "run/train.log",
+                       "{'loss': 2.5, 'learning_rate': 1e-4, 'epoch': 0.1}\n"
+                       "{'loss': 2.0, 'learning_rate': 1e-4, 'epoch': 0.2}\n");
+    snprintf(log, sizeof log, "%s", tempdir_path(f->folder, "run"));
+    f->options.paths = paths;
+    f->options.n_paths = 2;
+    complaint(cli_check, f, said, sizeof said);
+    assert_non_null(strstr(said, "flatline: no-such-run: no such file or folder\n"));
+    assert_non_null(strstr(said, "\nchecklist\n"));
+}
+
+static void a_series_that_is_not_there_is_answered_with_those_that_are(void **state)
+{
+    struct fixture *f = *state;
+    char log[300], said[4096];
+    const char *paths[] = {log};
+
+    tempdir_write_text(f->folder, "run/train.log",
+                       "{'loss': 2.5, 'learning_rate': 1e-4, 'epoch': 0.1}\n"
+                       "{'loss': 2.0, 'learning_rate': 1e-4, 'epoch': 0.2}\n");
+    snprintf(log, sizeof log, "%s", tempdir_path(f->folder, "run"));
+    f->options.paths = paths;
+    f->options.n_paths = 1;
+    f->options.series = "perplexity";
+    assert_int_equal(complaint(cli_curves, f, said, sizeof said), 2);
+    assert_non_null(strstr(said, "perplexity: no such series in this run\n"));
+    assert_non_null(strstr(said, "the run has "));
+    assert_non_null(strstr(said, "loss"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -138,6 +219,9 @@ int main(void)
         TEST(a_damaged_cache_is_met_once_and_the_work_is_done_again),
         TEST(work_that_fails_on_a_sound_cache_is_not_done_again),
         TEST(a_file_that_is_no_cache_stops_the_command),
+        TEST(a_reader_who_leaves_is_no_failure),
+        TEST(a_mistyped_path_is_told_beside_what_was_found),
+        TEST(a_series_that_is_not_there_is_answered_with_those_that_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,6 +240,12 @@ static void a_missing_or_needless_value_is_refused(void **state)
     assert_refused("--color|sometimes", "sometimes");
     assert_refused("--set|kind", "kind");
     assert_refused("--set|=dpo", "=dpo");
+    assert_refused("memory|x|--gpu|large", "large");
+    assert_refused("memory|x|--gpu=-5G", "-5G");
+    assert_refused("memory|x|--gpu=0", "0");
+    assert_refused("--set|gpu=24X", "gpu=24X");
+    assert_int_equal(parse("memory|x|--gpu|A100-80GB"), 0);
+    assert_int_equal(parse("memory|x|--set|gpu=16"), 0);
 }
 
 static void values_stand_behind_or_beside_their_option(void **state)
