@@ -43,7 +43,7 @@ HARNESS  := $(wildcard tests/harness/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
 
-.PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz-replay golden bench \
+.PHONY: all debug asan tsan demo test unit test-terminal test-fault check fuzz fuzz-replay golden bench \
         lint format install uninstall clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -152,6 +152,13 @@ check: lint $(B)/asan/flatline $(UNITS:%=$(B)/asan/tests/unit/%) flatline ## lin
 	@B=$(B)/asan sh tests/run.sh quick
 	@B=$(B)/release sh tests/run.sh terminal fault
 
+# clang's libFuzzer over one reader, until it is stopped or finds something: make fuzz T=pickle
+# FUZZ="-max_total_time=300". A finding becomes a file in tests/fuzz/seeds/<T>/.
+fuzz:                                           ## a fuzzer by hand: make fuzz T=json
+	@$(MAKE) --no-print-directory B=$(B)/fuzz CC=clang CFLAGS=-fsanitize=fuzzer-no-link $(B)/fuzz/asan/libharness.a $(B)/fuzz/asan/libflatline.a
+	@mkdir -p $(B)/fuzz/corpus/$(T)
+	clang -I. -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/$(T) tests/fuzz/fuzz_$(T).c $(B)/fuzz/asan/libharness.a $(B)/fuzz/asan/libflatline.a $(LIB_LIBS)
+	$(B)/fuzz/$(T) $(FUZZ) $(B)/fuzz/corpus/$(T) tests/fuzz/seeds/$(T)
 fuzz-replay: $(UNITS:%=$(B)/$(F)/tests/unit/%)  ## the fuzz seeds
 	@B=$(B)/$(F) sh tests/run.sh fuzz
 golden: flatline $(UNITS:%=$(B)/$(F)/tests/unit/%) ## accept new golden files (review the diff)
