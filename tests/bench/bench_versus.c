@@ -52,7 +52,7 @@ static int measure(const char *command, struct cost *cost)
 int main(int argc, char **argv)
 {
     struct cost costs[2] = {{INFINITY, 0}, {INFINITY, 0}};
-    int rounds = argc > 1 ? atoi(argv[1]) : 0, n = argc - 2;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0, n = argc - 2;
 
     if (rounds < 1 || n < 1 || n > 2) {
         fprintf(stderr, "usage: bench_versus ROUNDS OURS [THEIRS]\n");
