@@ -150,3 +150,8 @@ bool source_state_parse(const char *text, enum source_state *out)
         *out = (enum source_state)i;
     return i >= 0;
 }
+
+bool importer_is_log(const char *importer_id)
+{
+    return strcmp(importer_id, "console_log") == 0 || strcmp(importer_id, "notebook") == 0;
+}

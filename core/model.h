@@ -66,6 +66,9 @@ struct source {
     const char *role;           /* B0 rule 8: "trained", "base", "served", "log", ... or NULL */
 };
 
+/* Does the importer of that id read what a process printed (console_log, notebook)? */
+bool importer_is_log(const char *importer_id);
+
 enum note_severity { NOTE_INFO, NOTE_WARN, NOTE_ERROR };
 
 /* An importer's remark on a place in a file. Not an error: the import goes on. */

@@ -216,7 +216,7 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
         a->belongs[0] = true;
         return OK;
     }
-    bool is_log = found->importer && strcmp(found->importer->id, "console_log") == 0;
+    bool is_log = found->importer && importer_is_log(found->importer->id);
     if (inside_a_root(a, found->file) || inside_lone_data(a, found->file))
         return OK;
     if (is_log) {
@@ -254,6 +254,18 @@ static bool is_beside_one_run(const struct assigning *a, const struct walk_file 
     return false;
 }
 
+/* People keep notebooks for many things: one that trained nothing is no run. */
+static int is_idle_notebook(const struct assigning *a, const struct found *found, bool *is_idle,
+                            struct error *err)
+{
+    struct loss_rows rows = {0};
+    bool is_notebook = strcmp(found->importer->id, "notebook") == 0;
+    int rc = is_notebook ? rows_read(found, a->scene->arena, &rows, err) : OK;
+
+    *is_idle = is_notebook && !rows.is_training;
+    return rc;
+}
+
 static int add_lone_logs(struct assigning *a, struct error *err)
 {
     struct scene *scene = a->scene;
@@ -264,7 +276,7 @@ static int add_lone_logs(struct assigning *a, struct error *err)
         struct found *f = &scene->found[i];
         size_t n = 0, run;
 
-        if (!f->importer || strcmp(f->importer->id, "console_log") != 0)
+        if (!f->importer || !importer_is_log(f->importer->id))
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         if (inside_a_root(a, f->file) || is_stream_of_a_run(a, f, &run))
@@ -273,6 +285,12 @@ static int add_lone_logs(struct assigning *a, struct error *err)
         if (rc != OK)
             return rc;
         if (n || is_beside_one_run(a, f->file))
+            continue;
+        bool is_idle = false;
+        rc = is_idle_notebook(a, f, &is_idle, err);
+        if (rc != OK)
+            return rc;
+        if (is_idle)
             continue;
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
@@ -327,7 +345,7 @@ static int add_lone_data(struct assigning *a, struct error *err)
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct found *f = &scene->found[i];
 
-        if (!f->importer || strcmp(f->importer->id, "console_log") == 0)
+        if (!f->importer || importer_is_log(f->importer->id))
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         const char *folder = folder_without_runs(a, f->file);

@@ -32,7 +32,6 @@ static const struct known_name KNOWN[] = {
     {"*.onnx", "weights in a form that no check reads"},
     {"*.py", "source code"},
     {"*.pyc", "source code"},
-    {"*.ipynb", "a notebook"},
     {"*.c", "source code"},
     {"*.h", "source code"},
     {"*.so", "a program"},

@@ -23,6 +23,7 @@
     X(environment)       \
     X(settings_file)     \
     X(console_log)       \
+    X(notebook)          \
     X(checkpoints)
 
 #define IMPORTER_DECLARE(name) extern const struct importer importer_##name;

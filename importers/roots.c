@@ -425,7 +425,7 @@ static int log_roots(struct scene *scene, struct error *err)
     for (size_t i = 0; i < scene->n_found && n < ROOTS_MAX; i++) {
         const struct found *f = &scene->found[i];
 
-        if (!f->importer || strcmp(f->importer->id, "console_log") != 0)
+        if (!f->importer || !importer_is_log(f->importer->id))
             continue;
         int rc = rows_read(f, scene->arena, &logs[n].rows, err);
         if (rc != OK)

@@ -9,6 +9,7 @@
 #include "core/read/json.h"
 #include "core/read/jsonl.h"
 #include "importers/plan_parts.h"
+#include "importers/run/notebook_text.h"
 
 #define LOG_LINE_BYTES    ((size_t)64 << 10)
 #define LOG_MAX_BYTES     ((int64_t)256 << 20)
@@ -179,7 +180,8 @@ static bool is_marker(struct str line)
 {
     static const char *const MARKS[] = {
         "***** Running training *****", "'train_runtime'",
-        "Number of trainable parameters = ", "Total optimization steps"};
+        "Number of trainable parameters = ", "Total optimization steps",
+        "Step\tTraining Loss", "Epoch\tTraining Loss"};
 
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (str_find(line, MARKS[i]) >= 0)
@@ -213,6 +215,25 @@ static int read_console(struct source_file *file, struct loss_rows *rows, struct
     return rc < 0 ? rc : OK;
 }
 
+static int read_notebook(const char *path, struct loss_rows *rows, struct error *err)
+{
+    struct notebook_text text;
+    struct source_file *outputs = NULL;
+    char *bytes = NULL;
+    size_t n = 0;
+    int rc = source_slurp(path, NOTEBOOK_MAX_BYTES, &bytes, &n, err);
+
+    if (rc != OK)
+        return rc;
+    notebook_text(bytes, n, &text);
+    rc = source_open_bytes(&outputs, path, bytes, n, err);
+    if (rc == OK)
+        rc = read_console(outputs, rows, err);
+    source_close(outputs);
+    free(bytes);
+    return rc;
+}
+
 /* ---- Any file ---- */
 
 static int read_rows(const struct found *found, struct source_file *file, struct loss_rows *rows,
@@ -225,6 +246,8 @@ static int read_rows(const struct found *found, struct source_file *file, struct
 
     if (strcmp(id, "console_log") == 0)
         return read_console(file, rows, err);
+    if (strcmp(id, "notebook") == 0)
+        return read_notebook(found->file->path, rows, err);
     if (str_ends(name, ".csv"))
         return read_csv(file, rows, err);
     if (str_ends(name, ".jsonl") || strcmp(id, "metrics_table") == 0)

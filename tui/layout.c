@@ -232,7 +232,7 @@ void app_show_view(struct app *app, const struct view_ops *ops)
 static bool has_log(const struct run_facts *facts)
 {
     for (size_t i = 0; facts && i < facts->n_sources; i++)
-        if (strcmp(facts->sources[i].importer, "console_log") == 0)
+        if (importer_is_log(facts->sources[i].importer))
             return true;
     return false;
 }

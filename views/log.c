@@ -66,7 +66,7 @@ static bool is_text_source(const struct source *source)
 static const struct source *first_log(const struct run_facts *facts)
 {
     for (size_t i = 0; facts && i < facts->n_sources; i++)
-        if (strcmp(facts->sources[i].importer, "console_log") == 0)
+        if (importer_is_log(facts->sources[i].importer))
             return &facts->sources[i];
     return NULL;
 }

@@ -25,7 +25,7 @@ static int source_class(const char *importer)
     } ORDER[] = {
         {"hf_trainer_state", 0}, {"tensorboard", 1},  {"wandb", 1},     {"metrics_table", 2},
         {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2}, {"lightning_csv", 2},
-        {"console_log", 3},      {"hf_results", 5},
+        {"console_log", 3},      {"notebook", 3},     {"hf_results", 5},
     };
 
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
@@ -387,15 +387,29 @@ bool facts_has_curve(const struct run_facts *facts, const char *name)
     return memory ? curve && curve->n > 0 : best_series(facts, name, -1, &best);
 }
 
+static const struct facts_name *known_curve(const struct facts_cache *cache, const char *name)
+{
+    const struct facts_name *known = cache->curves;
+
+    while (known && strcmp(known->name, name) != 0)
+        known = known->next;
+    return known;
+}
+
+bool facts_curve_is_loaded(const struct run_facts *facts, const char *name)
+{
+    return facts->cache->memory || known_curve(facts->cache, name);
+}
+
 const struct curve *facts_curve(const struct run_facts *facts, const char *name)
 {
     struct facts_cache *cache = facts->cache;
+    const struct facts_name *known = known_curve(cache, name);
 
     if (cache->memory)
         return from_memory(cache->memory, name);
-    for (struct facts_name *known = cache->curves; known; known = known->next)
-        if (strcmp(known->name, name) == 0)
-            return known->curve;
+    if (known)
+        return known->curve;
     struct facts_name *slot = arena_alloc(cache->arena, sizeof *slot);
     if (!slot)
         return NULL;

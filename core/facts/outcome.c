@@ -180,7 +180,7 @@ void outcome_progress(struct run_facts *facts)
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *s = &facts->sources[i];
 
-        facts->has_training_log |= strcmp(s->importer, "console_log") == 0 && trains(facts, s->id);
+        facts->has_training_log |= importer_is_log(s->importer) && trains(facts, s->id);
         facts->has_final_state |= is_state(s) && s->state != SOURCE_DAMAGED &&
                                   facts_checkpoint_step(facts, s->path) == NONE;
     }

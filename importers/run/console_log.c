@@ -72,9 +72,16 @@ static int see_special(struct reader *reader, const struct console_pattern *patt
     if (strcmp(kind, "end-marker") == 0 || strcmp(kind, "flat-zero-trainable") == 0) {
         reader->has_marker = true;
     }
-    bool is_plan =
-        strcmp(pattern->name, "total-steps") == 0 || strcmp(pattern->name, "unsloth-steps") == 0;
-    if (is_plan) {
+    bool is_banner = strcmp(pattern->name, "unsloth-steps") == 0;
+    if (is_banner && reader->progress.n_rows > 0) { /* a second training of the same process */
+        struct console_place place = {line->line, line->byte, line->text, NONE, false};
+        int rc = console_tracebacks_settle(&reader->tracebacks, err);
+        rc = rc == OK ? console_progress_start(&reader->progress, &place, err) : rc;
+        if (rc != OK) {
+            return rc;
+        }
+    }
+    if (is_banner || strcmp(pattern->name, "total-steps") == 0) {
         struct str number = reader->match.group[reader->match.n_groups - 1];
         char digits[24];
         size_t n = 0;
@@ -526,10 +533,27 @@ static void close_reader(struct reader *reader)
     free(reader);
 }
 
+int console_log_read(struct import *import, struct source_file *file, struct error *err)
+{
+    struct reader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL) {
+        return error_set(err, E_NOMEM, "no memory for reading a log");
+    }
+    import->n_rows_are = "metric rows";
+    import->state = SOURCE_WHOLE;
+    reader->import = import;
+    int rc = open_reader(reader, file, err);
+    rc = rc == OK ? read_pieces(reader, err) : rc;
+    rc = rc == OK ? finish(reader, file, err) : rc;
+    import->n_rows = reader->progress.n_rows;
+    import->read_to = source_tell(file);
+    close_reader(reader);
+    return rc;
+}
+
 static int run(struct import *import, struct error *err)
 {
     struct source_file *file = NULL;
-    struct reader *reader = NULL;
     struct error why = {0};
     bool is_odd;
     int rc = import_oddity(import, &is_odd, err);
@@ -540,20 +564,7 @@ static int run(struct import *import, struct error *err)
     if (rc != OK) {
         return import_note_error(import, &why, err);
     }
-    import->n_rows_are = "metric rows";
-    import->state = SOURCE_WHOLE;
-    reader = calloc(1, sizeof *reader);
-    if (reader == NULL) {
-        source_close(file);
-        return error_set(err, E_NOMEM, "no memory for reading a log");
-    }
-    reader->import = import;
-    rc = open_reader(reader, file, err);
-    rc = rc == OK ? read_pieces(reader, err) : rc;
-    rc = rc == OK ? finish(reader, file, err) : rc;
-    import->n_rows = reader->progress.n_rows;
-    import->read_to = source_tell(file);
-    close_reader(reader);
+    rc = console_log_read(import, file, err);
     source_close(file);
     return rc;
 }
@@ -563,7 +574,7 @@ const struct importer importer_console_log = {
     .title = "console output of a training or serving process",
     .hint = "train.log, nohup.out, slurm-*.out, stderr.log, a notebook's output",
     .supplies = NEEDS_LOG | NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
-    .version = 1,
+    .version = 2,
     .role = "log",
     .probe = console_probe,
     .run = run,

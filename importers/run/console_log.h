@@ -30,7 +30,18 @@
 #ifndef IMPORTERS_RUN_CONSOLE_LOG_H
 #define IMPORTERS_RUN_CONSOLE_LOG_H
 
+#include <stddef.h>
+
+#include "core/base/error.h"
+
 #define CONSOLE_MAX_EVENTS 200
 #define CONSOLE_LINE_BYTES ((size_t)1 << 20)
+
+struct import;
+struct source_file;
+
+/* Reads what a process printed from any text, from its start. */
+MUST_CHECK int console_log_read(struct import *import, struct source_file *file,
+                                struct error *err);
 
 #endif
