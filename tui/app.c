@@ -398,15 +398,32 @@ static void handle(struct app *app, const struct screen_event *event)
     }
 }
 
+/* A pane has more to read: a step at a time, between two looks at the keyboard. */
+static bool has_waiting_pane(const struct app *app)
+{
+    for (size_t i = 0; i < app->n_panes; i++)
+        if (app->panes[i].view->wants_load)
+            return true;
+    return false;
+}
+
+static void load_on(struct app *app, const struct screen_event *event)
+{
+    if (event->kind == EVENT_NONE)
+        app_load_views(app, 0, false);
+    while (app->options->script && has_waiting_pane(app))
+        app_load_views(app, 0, false);
+    app->screen->is_busy = has_waiting_pane(app);
+}
+
 static int loop(struct app *app, struct error *err)
 {
-    struct screen_event event;
+    struct screen_event event = {.kind = EVENT_JOB};
 
     app->holds_back = true;
     refresh(app);
     app_draw(app);
     app->holds_back = false;
-    app_load_views(app, 0, false);
     while (!app->wants_quit) {
         int rc;
 
@@ -420,6 +437,7 @@ static int loop(struct app *app, struct error *err)
                 return rc;
             continue;
         }
+        load_on(app, &event);
         if (!app->options->script)
             app_draw(app);
         rc = app->screen->next_event(app->screen, job_fd(worker_job(app->worker)), &event, err);

@@ -34,8 +34,9 @@ struct theme;
 struct screen {
     int rows, columns;
     bool ascii;                 /* the terminal or the user wants ASCII */
+    bool is_busy;               /* there is work to do: next_event gives EVENT_NONE, never waits */
     int (*next_event)(struct screen *screen, int job_fd, struct screen_event *event,
-                      struct error *err);       /* blocks; no timer */
+                      struct error *err);       /* blocks unless is_busy; no timer */
     void (*present)(struct screen *screen, const struct canvas *canvas);
     void (*redraw_all)(struct screen *screen);  /* Ctrl-L */
     void (*suspend)(struct screen *screen);     /* before an editor or pager runs */

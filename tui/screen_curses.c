@@ -350,8 +350,14 @@ static int next_event(struct screen *screen, int job_fd, struct screen_event *ev
 
         if (read_key(curses, event))
             return OK;
-        if (poll(fds, 3, -1) < 0 && errno != EINTR)
+        int n_ready = poll(fds, 3, screen->is_busy ? 0 : -1);
+
+        if (n_ready < 0 && errno != EINTR)
             return error_set(err, E_IO, "poll: %s", strerror(errno));
+        if (n_ready == 0) {
+            *event = (struct screen_event){.kind = EVENT_NONE};
+            return OK;
+        }
         if (read(signal_pipe[0], &number, 1) == 1) {
             *event = (struct screen_event){.kind = EVENT_SIGNAL, .signal = number};
             return OK;

@@ -10,6 +10,7 @@
 
 #define DENSE          80               /* points a cell from which a chosen step is zoomed to */
 #define ZOOMED_POINTS  20               /* points a cell then */
+#define LONG_POINTS    200000           /* of all metrics */
 #define USUAL_COLUMNS  50               /* before the first drawing */
 #define PAGE_POINTS    20
 
@@ -231,23 +232,58 @@ static void zoom(struct view *view, double factor)
 
 /* ---- Loading ---- */
 
+static const char *const STRIPS[] = {"grad_norm", "learning_rate"};
+enum { N_STRIPS = sizeof STRIPS / sizeof *STRIPS };
+
+/* Each step of reading a long curve leaves the keyboard alone for less than a key may wait. */
+static bool is_long(const struct run_facts *facts)
+{
+    int64_t n_points = 0;
+
+    for (size_t i = 0; i < facts->n_series; i++)
+        n_points += facts->series[i].n_points;
+    return n_points > LONG_POINTS;
+}
+
+/* False: all that the pictures are made of is there. */
+static bool loads_curve(const struct curves_state *state, const struct run_facts *facts)
+{
+    const char *const needed[] = {state->metric, "grad_norm", "learning_rate", "epoch",
+                                  "num_tokens"}; /* the last: where a resume began anew */
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!facts_curve_is_loaded(facts, needed[i])) {
+            (void)facts_curve(facts, needed[i]);
+            return true;
+        }
+    return false;
+}
+
+static int make_strip(struct view *view, const char *name, struct error *err)
+{
+    struct curves_state *state = view->state;
+    struct picture *strip = &state->strips[state->n_strips];
+
+    if (strcmp(name, state->metric) == 0 || !is_listed(state, name))
+        return OK;
+    int rc = picture_make_strip(strip, view->desk->facts, name, state->x, state->pictures, err);
+    if (rc == OK && strcmp(strip->x_name, state->picture.x_name) == 0)
+        state->n_strips++;
+    return rc;
+}
+
 static int make_strips(struct view *view, struct error *err)
 {
-    static const char *const names[] = {"grad_norm", "learning_rate"};
     struct curves_state *state = view->state;
+    int rc = OK;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], state->metric) == 0 || !is_listed(state, names[i]))
-            continue;
-        struct picture *strip = &state->strips[state->n_strips];
-        int rc =
-            picture_make_strip(strip, view->desk->facts, names[i], state->x, state->pictures, err);
-        if (rc != OK)
+    while (rc == OK && state->strips_tried < N_STRIPS) {
+        rc = make_strip(view, STRIPS[state->strips_tried++], err);
+        view->wants_load = state->strips_tried < N_STRIPS && is_long(view->desk->facts);
+        if (view->wants_load)
             return rc;
-        if (strcmp(strip->x_name, state->picture.x_name) == 0)
-            state->n_strips++;
     }
-    return OK;
+    return rc;
 }
 
 static bool is_made(const struct curves_state *state, const struct run_facts *facts)
@@ -259,7 +295,7 @@ static bool is_made(const struct curves_state *state, const struct run_facts *fa
 static void drop_pictures(struct curves_state *state)
 {
     state->made_of = 0;
-    state->n_strips = state->n_marks = 0;
+    state->n_strips = state->strips_tried = state->n_marks = 0;
 }
 
 /* A million rows take a while, and another check is mostly about the same curve. */
@@ -281,8 +317,6 @@ static int make_pictures(struct view *view, struct error *err)
     if (rc == OK)
         rc = curves_list_marks(&state->picture, state->pictures, &state->marks, &state->n_marks,
                                err);
-    if (rc == OK)
-        rc = make_strips(view, err);
     if (rc != OK)
         return rc;
     state->made_of = facts->serial;
@@ -356,6 +390,12 @@ static int load(struct view *view, struct error *err)
         state->has_started = false;
         snprintf(state->metric, sizeof state->metric, "%s", fitting_metric(view));
     }
+    bool is_first_look = !is_made(state, view->desk->facts) && is_long(view->desk->facts);
+    if (is_first_look && loads_curve(state, view->desk->facts)) {
+        state->problem = "a long curve is being read";
+        view->wants_load = true;
+        return OK;
+    }
     rc = make_picture(view, err);
     if (rc != OK)
         return rc;
@@ -367,7 +407,8 @@ static int load(struct view *view, struct error *err)
         zoom_to_fault(view, state);
     }
     remember_place(view);
-    return OK;
+    view->wants_load = is_first_look;
+    return is_first_look ? OK : make_strips(view, err);
 }
 
 /* Makes the picture again after a change of metric, smoothing or axis. */

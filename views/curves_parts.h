@@ -35,7 +35,7 @@ struct curves_state {
     int made_smoothing;
     struct picture picture;
     struct picture strips[CURVES_MAX_STRIPS];
-    size_t n_strips;
+    size_t n_strips, strips_tried;
     const struct curve_mark *marks;
     size_t n_marks;
 

@@ -134,6 +134,8 @@ double gpu_bytes_of_text(const char *text);
 
 /* The metric was logged; does not load it. */
 bool facts_has_curve(const struct run_facts *facts, const char *name);
+/* facts_curve gives it at once. */
+bool facts_curve_is_loaded(const struct run_facts *facts, const char *name);
 /* NULL when the metric was not logged. */
 const struct curve *facts_curve(const struct run_facts *facts, const char *name);
 /* The curves of eval_loss and eval_<name>_loss; *n may be 0. */
