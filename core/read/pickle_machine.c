@@ -145,7 +145,7 @@ bool machine_pop_mark(struct pickle_machine *m, struct pickle_value ***items, si
     if (m->n_marks == 0)
         return false;
     size_t begin = m->marks[--m->n_marks];
-    *items = m->stack + begin;
+    *items = m->stack ? m->stack + begin : NULL; /* a mark on a stack that never held a value */
     *n = m->n_stack - begin;
     m->n_stack = begin;
     return true;

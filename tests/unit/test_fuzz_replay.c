@@ -16,11 +16,11 @@
 
 #define SEEDS "tests/fuzz/seeds"
 
-/* Cut at up to 64 places, so that each seed stands for many. Exact copies: a read beyond the end
+/* Cut at up to 12 places, so that each seed stands for many. Exact copies: a read beyond the end
  * is then seen by the sanitizer. */
 static void replay(void (*target)(const uint8_t *, size_t), const char *bytes, size_t n)
 {
-    size_t step = n / 64 + 1;
+    size_t step = n / 12 + 1;
 
     for (size_t cut = 0;; cut = cut + step < n ? cut + step : n) {
         uint8_t *copy = malloc(cut + 1);
