@@ -256,7 +256,7 @@ bool cli_write(const char *path, struct str text, bool force)
     }
     good = write_all(fd, text);
     if (!good && is_stdout && errno == EPIPE)
-        return true;            /* the reader has seen enough: head, a pager that was left */
+        return false;           /* no news to a reader who has left: head, a pager */
     if (!is_stdout && close(fd) != 0)
         good = false;
     if (!good)

@@ -26,9 +26,10 @@ void tell(const char *fmt, ...)
 
 int tell_end(int status)
 {
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
-        return status;          /* EPIPE: the reader has seen enough */
-    if (status != 2) /* else it was told */
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    /* told already, or the reader has seen enough */
+    if (status != 2 && errno != EPIPE)
         tell("standard output: write: %s", strerror(errno));
     return 2;
 }

@@ -109,8 +109,8 @@ static const char *const CACHE_MIGRATIONS[] = {
 
     /* So that opening a run of a million rows reads none of them. max_step -1: no step; both NULL:
      * written before these columns, or no points yet. last_value: a double as it is. */
-    "ALTER TABLE series ADD COLUMN max_step INTEGER;"
-    "ALTER TABLE series ADD COLUMN last_value BLOB;",
+    ("ALTER TABLE series ADD COLUMN max_step INTEGER;"
+     "ALTER TABLE series ADD COLUMN last_value BLOB;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

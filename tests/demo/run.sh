@@ -3,10 +3,11 @@
 # either way: that findings are there is the point of the demo.
 set -u
 run=tests/demo/qwen-sft-07
+program=${B:-build/release}/flatline
 if [ -t 0 ] && [ -t 1 ] && [ -n "${TERM:-}" ] && [ "$TERM" != dumb ]; then
-    ./flatline "$run"
+    "$program" "$run"
 else
-    ./flatline check --no-cache "$run"
+    "$program" check --no-cache "$run"
 fi
 status=$?
 # 1: findings, as it should be
