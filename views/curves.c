@@ -1,5 +1,6 @@
 /* The curves pane: which metric, which part of it, where the cursor is. Reading the data is in
- * curves_data.c, drawing in curves_draw.c, the list of marks in curves_marks.c. */
+ * curves_data.c, what suits a check in curves_choice.c, drawing in curves_draw.c, the list of marks in
+ * curves_marks.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,90 +45,6 @@ static const struct action ACTIONS[] = {
     {ACT_PREVIOUS_SERIES, "previous-series", "k Up", "metric before"},
     {0, NULL, NULL, NULL},
 };
-
-/* ---- What to show for a check ---- */
-
-static const struct verdict_row *opened(const struct view *view)
-{
-    const struct desk *desk = view->desk;
-    if (!desk->verdicts || desk->check < 0 || desk->check >= (ptrdiff_t)desk->verdicts->n_rows)
-        return NULL;
-    return &desk->verdicts->rows[desk->check];
-}
-
-static bool is_listed(const struct curves_state *state, const char *name)
-{
-    for (size_t i = 0; name && i < state->n_names; i++)
-        if (strcmp(state->names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* The metric that the evidence names, the one looked at first. */
-static const char *metric_of_evidence(const struct view *view, const struct check_result *result)
-{
-    const struct curves_state *state = view->state;
-    for (size_t k = 0; k < result->n_evidence; k++) {
-        size_t i = (view->desk->evidence + k) % result->n_evidence;
-        if (is_listed(state, result->evidence[i].series))
-            return result->evidence[i].series;
-    }
-    return NULL;
-}
-
-/* Where the evidence names none: by check, then by stage. */
-static const char *metric_of_check(const struct curves_state *state, const struct check *check)
-{
-    static const struct {
-        const char *check, *metric;
-    } fitting[] = {
-        {"lr-zero", "learning_rate"},
-        {"grpo-completions-clipped", "completions/clipped_ratio"},
-        {"grpo-no-signal", "frac_reward_zero_std"},
-        {"grpo-no-signal", "reward_std"},
-        {"kl-too-high", "kl"},
-        {"negative-kl", "kl"},
-    };
-    for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++)
-        if (strcmp(check->id, fitting[i].check) == 0 && is_listed(state, fitting[i].metric))
-            return fitting[i].metric;
-    if (check->stage == STAGE_PREFERENCE)
-        return is_listed(state, "reward") ? "reward" : is_listed(state, "kl") ? "kl" : NULL;
-    return NULL;
-}
-
-static const char *fitting_metric(const struct view *view)
-{
-    const struct curves_state *state = view->state;
-    const struct verdict_row *row = opened(view);
-    const char *name = row ? metric_of_evidence(view, &row->result) : NULL;
-
-    if (!name && row)
-        name = metric_of_check(state, row->check);
-    /* An eval loss is seen best against the training loss. */
-    if (name && metric_is_eval_loss(name) && is_listed(state, "loss"))
-        name = "loss";
-    if (!name)
-        name = is_listed(state, "loss") ? "loss" : state->n_names ? state->names[0] : NULL;
-    return name;
-}
-
-static int64_t fault_step(const struct view *view)
-{
-    const struct verdict_row *row = opened(view);
-
-    if (!row)
-        return view->desk->step;
-    if (view->desk->evidence < row->result.n_evidence &&
-        row->result.evidence[view->desk->evidence].step != NONE)
-        return row->result.evidence[view->desk->evidence].step;
-    if (row->result.from_step != NONE)
-        return row->result.from_step;
-    for (size_t i = 0; i < row->result.n_evidence; i++)
-        if (row->result.evidence[i].step != NONE)
-            return row->result.evidence[i].step;
-    return view->desk->step;
-}
 
 /* ---- Cursor and zoom ---- */
 
@@ -264,7 +181,7 @@ static int make_strip(struct view *view, const char *name, struct error *err)
     struct curves_state *state = view->state;
     struct picture *strip = &state->strips[state->n_strips];
 
-    if (strcmp(name, state->metric) == 0 || !is_listed(state, name))
+    if (strcmp(name, state->metric) == 0 || !curves_has_metric(state, name))
         return OK;
     int rc = picture_make_strip(strip, view->desk->facts, name, state->x, state->pictures, err);
     if (rc == OK && strcmp(strip->x_name, state->picture.x_name) == 0)
@@ -330,8 +247,7 @@ static int make_picture(struct view *view, struct error *err)
 {
     struct curves_state *state = view->state;
     const struct run_facts *facts = view->desk->facts;
-    const struct verdict_row *row = opened(view);
-    const char *wanted = row ? metric_of_evidence(view, &row->result) : NULL;
+    const char *wanted = curves_metric_of_evidence(view);
     int rc = make_pictures(view, err);
 
     /* The eval loss on a scale of its own, where the check is about it. */
@@ -386,9 +302,9 @@ static int load(struct view *view, struct error *err)
         state->problem = "no metrics were logged: import a trainer_state.json or a console log";
         return OK;
     }
-    if (is_new || !is_listed(state, state->metric)) {
+    if (is_new || !curves_has_metric(state, state->metric)) {
         state->has_started = false;
-        snprintf(state->metric, sizeof state->metric, "%s", fitting_metric(view));
+        snprintf(state->metric, sizeof state->metric, "%s", curves_fitting_metric(view));
     }
     bool is_first_look = !is_made(state, view->desk->facts) && is_long(view->desk->facts);
     if (is_first_look && loads_curve(state, view->desk->facts)) {
@@ -400,7 +316,7 @@ static int load(struct view *view, struct error *err)
     if (rc != OK)
         return rc;
     if (is_new) {
-        int64_t step = fault_step(view);
+        int64_t step = curves_fault_step(view);
         state->cursor = step == NONE ? -1 : picture_point_at(&state->picture, step);
         if (state->cursor >= 0 && state->picture.curve->step[state->cursor] != NONE)
             desk_choose_step(view->desk, state->picture.curve->step[state->cursor]);

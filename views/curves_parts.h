@@ -50,6 +50,16 @@ struct curves_state {
 /* The point under the cursor: the desk's step where another pane moved it; -1: none. */
 ptrdiff_t curves_cursor(const struct view *view);
 
+/* ---- curves_choice.c ---- */
+
+bool curves_has_metric(const struct curves_state *state, const char *name);
+/* The metric that the evidence names, the one looked at first; NULL: none. */
+const char *curves_metric_of_evidence(const struct view *view);
+/* The metric that suits the check; NULL when nothing was logged. */
+const char *curves_fitting_metric(const struct view *view);
+/* Where the fault begins; NONE. */
+int64_t curves_fault_step(const struct view *view);
+
 /* ---- curves_marks.c ---- */
 
 /* Runs of non-finite values, spikes, resumes, checkpoints and the last point, in file order. */
