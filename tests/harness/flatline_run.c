@@ -34,7 +34,7 @@ static void set_environment(const char *home)
 {
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("TERM", "dumb", 1);
-    setenv("HOME", home ? home : "/nonexistent", 1);
+    setenv("HOME", home ? home : "/dev/null", 1);
     unsetenv("XDG_CACHE_HOME");
     unsetenv("XDG_STATE_HOME");
     unsetenv("XDG_CONFIG_HOME");
