@@ -516,8 +516,10 @@ static void position(const struct view *view, struct buf *out)
 {
     const struct state *state = view->state;
 
+    /* of one width, so that a move does not shift the border */
     if (view->desk->verdicts && state->n_lines > (size_t)list_rows(view))
-        buf_printf(out, "%zu of %zu", state->cursor + 1, state->n_lines);
+        buf_printf(out, "%*zu of %zu", state->n_lines > 9 ? 2 : 1, state->cursor + 1,
+                   state->n_lines);
 }
 
 const struct view_ops view_triage = {
