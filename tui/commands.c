@@ -228,8 +228,10 @@ static bool run_action(struct app *app, const char *name)
     struct view *view = app_focused(app);
 
     for (const struct action *a = view ? view->ops->actions : NULL; a && a->name; a++)
-        if (strcmp(a->name, name) == 0)
-            return view->ops->act(view, a->id) || true;
+        if (strcmp(a->name, name) == 0) {
+            (void)view->ops->act(view, a->id);
+            return true;
+        }
     for (const struct action *a = FRAME_ACTIONS; a->name; a++)
         if (strcmp(a->name, name) == 0) {
             app_act_frame(app, a->id);
