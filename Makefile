@@ -6,12 +6,12 @@ VERSION := 0.1.0
 
 BUILD_PACKAGES := gcc pkg-config libncurses-dev libsqlite3-dev libcjson-dev libgit2-dev libzip-dev \
                   libyaml-dev libcsv-dev libpcre2-dev libutf8proc-dev libxxhash-dev libssl-dev \
-                  zlib1g-dev
+                  zlib1g-dev libzstd-dev
 TEST_LIBS      := -lcmocka -lvterm -lutil
 TEST_PACKAGES  := libcmocka-dev libvterm-dev tmux zip
 CHECK_PACKAGES := cppcheck clang-format
 PKG_CONFIG_NAMES := ncursesw sqlite3 libcjson libgit2 libzip yaml-0.1 libpcre2-8 libutf8proc \
-                    libxxhash libcrypto zlib
+                    libxxhash libcrypto zlib libzstd
 
 GOALS := $(or $(MAKECMDGOALS),all)
 # Only these goals install what is missing; the others name the packages and stop.
@@ -38,7 +38,7 @@ Q := $(if $(V),,@)
 
 LIB_SRC  := $(wildcard core/*.c core/*/*.c core/*/*/*.c importers/*.c importers/*/*.c views/*.c)
 TUI_SRC  := $(wildcard tui/*.c)
-GEN_SRC  := gen/console_patterns.c $(patsubst themes/%.theme,gen/theme_%.c,$(wildcard themes/*.theme))
+GEN_SRC  := gen/console_patterns.c gen/llamafactory_templates.c $(patsubst themes/%.theme,gen/theme_%.c,$(wildcard themes/*.theme))
 HARNESS  := $(wildcard tests/harness/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
@@ -99,6 +99,8 @@ define EMBED
 endef
 $(B)/gen/console_patterns.c: importers/run/console_patterns.tsv
 	$(call EMBED,embedded_console_patterns)
+$(B)/gen/llamafactory_templates.c: core/text/llamafactory_templates.jsonl
+	$(call EMBED,embedded_llamafactory_templates)
 $(B)/gen/theme_%.c: themes/%.theme
 	$(call EMBED,embedded_theme_$*)
 

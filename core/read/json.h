@@ -44,6 +44,12 @@ struct json {
  * duplicate keys) are added to *n_repairs when it is not NULL. */
 MUST_CHECK int json_parse(struct str text, bool allow_comments, struct arena *arena,
                           const struct json **out, int *n_repairs, struct error *err);
+/* For data rows and what a template sees: \u0000 stays a NUL, a lone surrogate stays its three bytes
+ * (Python's surrogatepass), integers and floats keep their source text; no comments, no repairs but
+ * that of duplicate keys the last counts. Fast: no copy of texts without escapes, which are borrowed
+ * from `text`. */
+MUST_CHECK int json_parse_exact(struct str text, struct arena *arena, const struct json **out,
+                                struct error *err);
 MUST_CHECK int json_read_file(const char *path, bool allow_comments, struct arena *arena,
                               const struct json **out, int *n_repairs, struct error *err);
 
