@@ -18,7 +18,7 @@ struct prompt_record {
     enum prompt_origin origin;
     const struct source *source;        /* the file that decided: capture, template; NULL */
     int64_t row;                        /* of the data set, or NONE */
-    const char *about;                  /* "rendered from chat_template.jinja, row 0, add_generation_prompt" */
+    const char *about;                  /* "rendered from chat_template.jinja, row 0" */
     const char *missing;                /* PROMPT_ABSENT: what to import */
     const char *failure;                /* the template refused: its message with line */
     struct prompt_side side;            /* text, ids, shape */
