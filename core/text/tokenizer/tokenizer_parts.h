@@ -29,8 +29,9 @@ enum model_kind model_kind(const struct tok_model *model);
 MUST_CHECK int model_scratch_open(struct model_scratch **out, struct error *err);
 void model_scratch_close(struct model_scratch *scratch);
 
-/* Appends the ids of one piece with `end` as byte offsets inside the piece (begin is left to the
- * pipeline: the end of the one before). The piece is normalised text, valid UTF-8. */
+/* Appends the ids of one piece with byte offsets inside the piece: begin is the end of the one
+ * before, but for Unigram's byte fallback, where all bytes of a character have its range (as the
+ * library has it). The piece is normalised text, valid UTF-8, under 2 GiB. */
 MUST_CHECK int model_encode(const struct tok_model *model, struct model_scratch *scratch,
                             struct str piece, struct tokens *out, struct error *err);
 /* The same for a byte-level model on the raw bytes before the byte alphabet: offsets count raw
@@ -41,8 +42,13 @@ MUST_CHECK int model_encode_bytes(const struct tok_model *model, struct model_sc
 
 struct str model_token(const struct tok_model *model, uint32_t id); /* p NULL: none */
 int64_t model_id(const struct tok_model *model, struct str token);  /* NONE */
-uint32_t model_size(const struct tok_model *model);                 /* highest id + 1 */
+/* Highest id + 1. The vocabulary may have holes: a hostile file's size may be near 2^32 with two
+ * tokens, so no array is to be made by it. */
+uint32_t model_size(const struct tok_model *model);
+uint32_t model_count(const struct tok_model *model);                /* tokens in the vocabulary */
 
+/* Room for `more` tokens behind the n that are there; E_NOMEM. */
+MUST_CHECK int tokens_reserve(struct tokens *tokens, size_t more, struct error *err);
 /* Makes room for one more token at the end; E_NOMEM. */
 MUST_CHECK int tokens_push(struct tokens *tokens, uint32_t id, uint32_t begin, uint32_t end,
                            struct error *err);
