@@ -111,6 +111,20 @@ static const char *const CACHE_MIGRATIONS[] = {
      * written before these columns, or no points yet. last_value: a double as it is. */
     ("ALTER TABLE series ADD COLUMN max_step INTEGER;"
      "ALTER TABLE series ADD COLUMN last_value BLOB;"),
+
+    /* What core/facts made of a data set's rows; gone with the data set. `key`: of all that it was
+     * made from. hash: of the head, and of the columns of a block. */
+    ("CREATE TABLE audit ("
+     " id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,"
+     " dataset_id INTEGER NOT NULL UNIQUE REFERENCES dataset ON DELETE CASCADE,"
+     " key INTEGER NOT NULL, n_rows INTEGER NOT NULL CHECK (n_rows >= 0), head TEXT NOT NULL,"
+     " hash INTEGER NOT NULL) STRICT;"
+     "CREATE INDEX audit_by_run ON audit (run_id);"
+     "CREATE TABLE audit_block ("
+     " audit_id INTEGER NOT NULL REFERENCES audit ON DELETE CASCADE, block INTEGER NOT NULL,"
+     " n INTEGER NOT NULL, c0 BLOB, c1 BLOB, c2 BLOB, c3 BLOB, c4 BLOB, c5 BLOB,"
+     " hash INTEGER NOT NULL, CHECK (n BETWEEN 1 AND 4096),"
+     " PRIMARY KEY (audit_id, block)) STRICT, WITHOUT ROWID;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

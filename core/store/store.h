@@ -112,6 +112,26 @@ MUST_CHECK int store_samples(struct store *store, int64_t dataset_id, struct are
 MUST_CHECK int store_generations(struct store *store, int64_t run_id, struct arena *arena,
                                  const struct generation **out, size_t *n, struct error *err);
 
+/* ---- Audits of rows (audits.c): what core/facts/audit.h made of a data set ---- */
+
+#define AUDIT_COLUMNS 6
+struct stored_audit {
+    int64_t id, dataset_id;
+    uint64_t key;               /* of all that it was made from */
+    int64_t n_rows;             /* of the columns; 0: nothing is known row by row */
+    const char *head;           /* the maker's own text; NULL when it was found damaged */
+};
+MUST_CHECK int store_audits(struct store *store, int64_t run_id, struct arena *arena,
+                            const struct stored_audit **out, size_t *n, struct error *err);
+/* n_rows numbers each; E_NOTFOUND when another connection has replaced the audit. */
+MUST_CHECK int store_audit_rows(struct store *store, const struct stored_audit *audit,
+                                struct arena *arena, const int32_t *columns[AUDIT_COLUMNS],
+                                struct error *err);
+/* Replaces the audit of that data set and fills audit->id. A number below 0 comes back as NONE. */
+MUST_CHECK int store_audit_put(struct store *store, int64_t run_id, struct stored_audit *audit,
+                               const int32_t *const rows[AUDIT_COLUMNS], struct error *err);
+MUST_CHECK int store_audit_drop(struct store *store, int64_t id, struct error *err);
+
 /* ---- Results of checks (findings.c) ---- */
 
 /* Replaces the results of these checks for the run, in one transaction. */
