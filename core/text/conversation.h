@@ -53,6 +53,10 @@ enum row_form form_of_row(const struct json *row, const struct column_names *nam
 MUST_CHECK int conversation_of_row(const struct json *row, const struct column_names *names,
                                    struct arena *arena, struct conversation *out,
                                    struct error *err);
+/* A token dump may hold a batch in one row (ids nested one level): how many rows, 0 when it is none;
+ * and the i-th of them with its own ids, labels and mask. */
+size_t conversation_batch(const struct conversation *row);
+void conversation_batch_row(const struct conversation *batch, size_t i, struct conversation *out);
 /* "system", "user", "assistant", "tool", or the role as written; "" when there is none. */
 struct str turn_role(const struct json *message);
 /* The text of a turn: content as text, or the texts of its parts joined. p NULL: none. */
