@@ -188,12 +188,26 @@ struct sample {
     int32_t n_tokens, n_prompt_tokens, n_trained;   /* -1 when not known */
 };
 
+/* What an output shows of itself; its text stays in the file. */
+enum generation_flag {
+    GENERATION_HAS_TEXT = 1 << 0,           /* the output was in the file: the next ones are known */
+    GENERATION_IS_EMPTY = 1 << 1,           /* nothing, or white space */
+    GENERATION_HAS_PROMPT = 1 << 2,         /* its prompt too: GENERATION_ECHOES_PROMPT is known */
+    GENERATION_ECHOES_PROMPT = 1 << 3,      /* begins with the prompt or its last user text, markers left
+                                               out, case and white space ignored */
+    GENERATION_STARTS_WITH_HEADER = 1 << 4, /* begins with a whole turn header: marker and role */
+    GENERATION_RUNS_ON = 1 << 5             /* a turn ends inside of it, and text follows */
+};
+
 struct generation {
     int64_t source_id, ord, row, step;
     const char *model;          /* "base", "finetuned", …; "" when not named */
     const char *finish_reason;  /* or NULL */
     int64_t n_tokens, max_new_tokens, batch;
     int exact;                  /* 1 reproduced the target, 0 not, -1 not known */
+    unsigned flags;             /* enum generation_flag */
+    int64_t prompt_hash, output_hash;   /* equal for equal texts (white space at the ends left out);
+                                           0: not known */
 };
 
 /* ---- Verdicts ----------------------------------------------------------------------------------- */

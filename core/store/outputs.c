@@ -14,6 +14,9 @@ static void fill_generation(sqlite3_stmt *row, struct arena *arena, void *item)
         .max_new_tokens = db_count(row, 7),
         .batch = db_count(row, 8),
         .exact = sqlite3_column_int(row, 9),
+        .flags = (unsigned)sqlite3_column_int(row, 10),
+        .prompt_hash = sqlite3_column_int64(row, 11),
+        .output_hash = sqlite3_column_int64(row, 12),
     };
 }
 
@@ -23,7 +26,8 @@ int store_generations(struct store *store, int64_t run_id, struct arena *arena,
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct generation)};
     int rc = db_load_by_id(store,
                            "SELECT g.source_id, g.ord, g.row_no, g.step, g.model,"
-                           " g.finish_reason, g.n_tokens, g.max_new_tokens, g.batch, g.exact"
+                           " g.finish_reason, g.n_tokens, g.max_new_tokens, g.batch, g.exact,"
+                           " g.flags, g.prompt_hash, g.output_hash"
                            " FROM source s JOIN generation g ON g.source_id = s.id"
                            " WHERE s.run_id = ?1 ORDER BY s.id, g.ord, g.id",
                            run_id, &list, fill_generation, err);

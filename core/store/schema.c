@@ -125,6 +125,11 @@ static const char *const CACHE_MIGRATIONS[] = {
      " n INTEGER NOT NULL, c0 BLOB, c1 BLOB, c2 BLOB, c3 BLOB, c4 BLOB, c5 BLOB,"
      " hash INTEGER NOT NULL, CHECK (n BETWEEN 1 AND 4096),"
      " PRIMARY KEY (audit_id, block)) STRICT, WITHOUT ROWID;"),
+
+    /* What an output shows of itself (enum generation_flag); 0: not known. */
+    ("ALTER TABLE generation ADD COLUMN flags INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE generation ADD COLUMN prompt_hash INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE generation ADD COLUMN output_hash INTEGER NOT NULL DEFAULT 0;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

@@ -486,8 +486,8 @@ static int generation(void *self, const struct generation *made, struct error *e
     sqlite3_stmt *statement;
     int rc = prepare(sink,
                      "INSERT INTO generation (source_id, ord, row_no, step, model, finish_reason,"
-                     " n_tokens, max_new_tokens, batch, exact)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                     " n_tokens, max_new_tokens, batch, exact, flags, prompt_hash, output_hash)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                      &statement, err);
 
     if (rc != OK)
@@ -502,6 +502,9 @@ static int generation(void *self, const struct generation *made, struct error *e
     db_bind_count(store, statement, 8, made->max_new_tokens);
     db_bind_count(store, statement, 9, made->batch);
     db_bind_int(store, statement, 10, made->exact);
+    db_bind_int(store, statement, 11, (int64_t)made->flags);
+    db_bind_int(store, statement, 12, made->prompt_hash);
+    db_bind_int(store, statement, 13, made->output_hash);
     return insert(sink, statement, err);
 }
 

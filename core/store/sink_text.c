@@ -10,7 +10,7 @@
  *     dataset       id, name, split, form, columns, rows, unreadable
  *     sample        dataset, at, length, flags, tokens, prompt tokens, trained tokens
  *     dataset-done  dataset, form, columns, rows, unreadable
- *     generation    ord, row, model, step, finish reason, tokens, limit, batch, exact
+ *     generation    ord, row, model, step, finish reason, tokens, limit, batch, exact, flags
  *     note          severity, line, byte, message
  *     end           state, read to
  *     abort         (then only the notes of the source are left above it)
@@ -316,6 +316,7 @@ static int generation(void *self, const struct generation *made, struct error *e
     put_count(sink->out, "limit", made->max_new_tokens);
     put_count(sink->out, "batch", made->batch);
     put_count(sink->out, "exact", made->exact);
+    put_count(sink->out, "flags", made->flags ? (int64_t)made->flags : NONE);
     buf_putc(sink->out, '\n');
     return check(sink, err);
 }

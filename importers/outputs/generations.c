@@ -1,13 +1,15 @@
 /* What the models answered: a line with `output`, or with one output per model. The texts stay in
- * the file; kept is whether each reproduces its target, and how many base and tuned outputs of one
- * row are the same ("generations.n_pairs", "generations.n_identical"). */
+ * the file; kept is whether each reproduces its target, what it shows beside its prompt (echo, turn
+ * header, empty), and how many base and tuned outputs of one row are the same ("generations.n_pairs", "generations.n_identical"). */
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/checks/check.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
 #include "importers/importer.h"
+#include "importers/outputs/output_facts.h"
 #include "importers/peek.h"
 
 #define MODEL_BYTES 128
@@ -83,6 +85,42 @@ static int exactness(const struct json *row, const struct json *output, bool is_
     return expected && output ? str_eq(str_trim(output->text), str_trim(expected->text)) : -1;
 }
 
+static int64_t hash_of(struct str text)
+{
+    text = str_trim(text);
+    return text.n ? (int64_t)hash_bytes(text.p, text.n) : 0;
+}
+
+/* The last user text of a list of messages. */
+static struct str last_user(const struct json *messages)
+{
+    struct str last = {0};
+
+    if (!json_is(messages, JSON_ARRAY))
+        return last;
+    for (const struct json *message = messages->child; message; message = message->next) {
+        const struct json *role = text_at(message, "role"), *content = text_at(message, "content");
+
+        if (role && content && str_is(role->text, "user"))
+            last = content->text;
+    }
+    return last;
+}
+
+/* Flags and hashes of one output beside the row's prompt, a text or messages. */
+static void look(const struct json *row, const struct json *output, struct generation *made)
+{
+    const struct json *prompt = json_get(row, "prompt"), *messages = json_get(row, "messages");
+    struct str text = json_is(prompt, JSON_STRING) ? prompt->text : (struct str){0};
+    struct str user = last_user(json_is(prompt, JSON_ARRAY) ? prompt : messages);
+
+    made->prompt_hash = hash_of(text.n ? text : user);
+    if (!output)
+        return;
+    made->output_hash = hash_of(output->text);
+    made->flags = output_facts(output->text, text, user);
+}
+
 static int put_output(struct reading *reading, const struct json *row, const struct json *output,
                       const char *model, struct error *err)
 {
@@ -101,6 +139,7 @@ static int put_output(struct reading *reading, const struct json *row, const str
 
     if (generation.row == NONE)
         generation.row = whole(row, "id");
+    look(row, output, &generation);
     return sink_generation(reading->import->sink, &generation, err);
 }
 
@@ -201,7 +240,7 @@ const struct importer importer_generations = {
     .title = "generations of the base and the tuned model",
     .hint = "generations.jsonl",
     .supplies = NEEDS_GENERATIONS,
-    .version = 1,
+    .version = 2,
     .role = "generations",
     .probe = probe,
     .run = run,

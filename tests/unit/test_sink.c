@@ -257,7 +257,9 @@ static void generations_come_back(void **state)
     struct fixture *f = *state;
     struct generation made = {.ord = 1, .row = 0, .step = 30, .model = "finetuned",
                               .finish_reason = "length", .n_tokens = 64, .max_new_tokens = 64,
-                              .batch = 2, .exact = 1};
+                              .batch = 2, .exact = 1,
+                              .flags = GENERATION_HAS_TEXT | GENERATION_RUNS_ON,
+                              .prompt_hash = -7, .output_hash = INT64_MAX};
     struct generation bare = {.ord = 0, .row = NONE, .step = NONE, .model = "", .n_tokens = NONE,
                               .max_new_tokens = NONE, .batch = NONE, .exact = -1};
     const struct generation *got;
@@ -277,6 +279,10 @@ static void generations_come_back(void **state)
     assert_int_equal(got[1].batch, 2);
     assert_int_equal(got[1].exact, 1);
     assert_string_equal(got[1].finish_reason, "length");
+    assert_int_equal(got[1].flags, GENERATION_HAS_TEXT | GENERATION_RUNS_ON);
+    assert_int_equal(got[1].prompt_hash, -7);
+    assert_int_equal(got[1].output_hash, INT64_MAX);
+    assert_int_equal(got[0].flags, 0);
 }
 
 /* ---- Batches -------------------------------------------------------------------------------- */

@@ -135,7 +135,7 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
                             .n_prompt_tokens = 3, .n_trained = 0};
     struct generation generation = {.ord = 0, .row = 4, .step = NONE, .model = "base",
                                     .n_tokens = 9, .max_new_tokens = 16, .batch = NONE,
-                                    .exact = -1};
+                                    .exact = -1, .flags = GENERATION_HAS_TEXT};
     int64_t a, d;
 
     assert_int_equal(sink_artefact(dump->sink, &artefact, &a, NULL), OK);
@@ -154,7 +154,7 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
         "dataset\t1\ttrain.jsonl\ttrain\tother\t-\trows -\tunreadable -\n"
         "sample\t1\tat 0\tlength 55\tflags 0x12\ttokens -\tprompt 3\ttrained 0\n"
         "dataset-done\t1\tmessages\tmessages,tools\trows 1\tunreadable 0\n"
-        "generation\t0\trow 4\tbase\tstep -\t-\ttokens 9\tlimit 16\tbatch -\texact -\n"
+        "generation\t0\trow 4\tbase\tstep -\t-\ttokens 9\tlimit 16\tbatch -\texact -\tflags 1\n"
         "end\twhole\tread 99\n");
 }
 
