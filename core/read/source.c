@@ -1,7 +1,7 @@
 /* A file read in bounded pieces, with places. See source.h.
  *
- * A file and bytes in memory differ only in read_at(); everything above works on one window of
- * bytes. */
+ * A file, bytes in memory and a reader differ only in source_at(); everything above works on one
+ * window of bytes. */
 #include "core/read/source.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@ struct source_file {
     char *path;
     int fd; /* -1: bytes in memory */
     const char *bytes;
+    struct source_reader reader; /* read_at NULL: a file or bytes */
     struct source_stat opened;
     char *window;
     size_t capacity, filled, at;
@@ -142,12 +143,35 @@ int source_open_bytes(struct source_file **out, const char *name, const void *by
     return OK;
 }
 
+int source_open_reader(struct source_file **out, const char *name,
+                       const struct source_reader *reader, struct error *err)
+{
+    struct source_file *file;
+    int rc = make(&file, name, err);
+
+    if (rc != OK) {
+        reader->close(reader->ctx);
+        return rc;
+    }
+    file->reader = *reader;
+    file->opened = (struct source_stat){.size = NONE};
+    *out = file;
+    return OK;
+}
+
+const struct source_reader *source_reader_of(const struct source_file *file)
+{
+    return file->reader.read_at ? &file->reader : NULL;
+}
+
 void source_close(struct source_file *file)
 {
     if (!file)
         return;
     if (file->fd >= 0)
         close(file->fd);
+    if (file->reader.close)
+        file->reader.close(file->reader.ctx);
     if (file->window)
         buf_free(&file->joined);
     free(file->window);
@@ -216,6 +240,8 @@ int source_at(struct source_file *file, int64_t offset, void *out, size_t n, siz
 
     if (offset < 0)
         return error_set(err, E_LIMIT, "offset %lld before the start", (long long)offset);
+    if (file->reader.read_at)
+        return file->reader.read_at(file->reader.ctx, offset, out, n, got, err);
     if (file->fd < 0)
         return read_bytes(file, offset, out, n, got);
     while (done < n) {

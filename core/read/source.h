@@ -30,9 +30,19 @@ MUST_CHECK int source_open(struct source_file **out, const char *path, struct er
 /* The same interface on bytes in memory (borrowed), for tests, fuzzers and zip members. */
 MUST_CHECK int source_open_bytes(struct source_file **out, const char *name, const void *bytes,
                                  size_t n, struct error *err);
+/* The same interface over something that gives bytes by their offset (unpacked text). read_at is as
+ * source_at; `ctx` is given away, also when this fails, and closed with the file. The size is NONE. */
+struct source_reader {
+    int (*read_at)(void *ctx, int64_t offset, void *out, size_t n, size_t *got, struct error *err);
+    void (*close)(void *ctx);
+    void *ctx;
+};
+MUST_CHECK int source_open_reader(struct source_file **out, const char *name,
+                                  const struct source_reader *reader, struct error *err);
+const struct source_reader *source_reader_of(const struct source_file *file); /* NULL: a file */
 void source_close(struct source_file *file);
 const char *source_path(const struct source_file *file);
-int64_t source_size(const struct source_file *file); /* at opening */
+int64_t source_size(const struct source_file *file); /* at opening; NONE: not known before the end */
 int64_t source_tell(const struct source_file *file); /* offset of the next byte */
 /* 1 the file changed since it was opened (shrank, was replaced, other mtime), 0 not. */
 int source_has_changed(const struct source_file *file);
