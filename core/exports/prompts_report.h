@@ -1,0 +1,17 @@
+/* `flatline prompts`: the prompt trained against the prompt served, as text. */
+#ifndef CORE_EXPORTS_PROMPTS_REPORT_H
+#define CORE_EXPORTS_PROMPTS_REPORT_H
+
+#include "core/base/str.h"
+#include "core/facts/prompt_pair.h"
+
+/* One sentence on where the two part: what the prompts pane has in its first line too. */
+void prompts_verdict(struct buf *out, const struct prompt_pair *pair);
+/* A whole text in one line: line ends as \n, blanks at its edges and hostile signs visible. */
+void prompts_visible(struct buf *out, struct str text);
+
+/* Both sides with where they are from, the verdict, and a unified diff by line. E_NOTFOUND when
+ * neither side is there: the message says what to import. */
+MUST_CHECK int prompts_report(struct buf *out, const struct run_facts *facts, struct error *err);
+
+#endif
