@@ -143,7 +143,7 @@ static void rows_may_stand_in_a_member_of_one_object(void **state)
     assert_rows(*state, "0@33+8 1 {\"a\":1}\n1@43+8 1 {\"a\":2}\n");
     /* One row whose messages are a list is a row. */
     open_text(*state, "b.json", "{\"messages\": [{\"role\": \"user\"}]}\n");
-    assert_rows(*state, "0@0+33 1 {\"messages\":[{\"role\":\"user\"}]}\n");
+    assert_rows(*state, "0@0+32 1 {\"messages\":[{\"role\":\"user\"}]}\n");
     open_text(*state, "c.jsonl", "{\"data\": [{\"a\": 1}]}\n");
     assert_rows(*state, "0@0+20 1 {\"data\":[{\"a\":1}]}\n");
 }
@@ -159,7 +159,7 @@ static void tables_become_objects_of_texts(void **state)
                 "3@43+5 6 bad: a row of 3 cells, the header has 2\n"
                 "4@50+7 7 {\"prompt\":\"last\",\"completion\":\"\"}\n");
     open_text(*state, "b.tsv", "a\tb\n1\t\"2\n3\n");
-    assert_rows(*state, "0@4+6 2 bad: a quote that is never closed\n");
+    assert_rows(*state, "0@4+7 2 bad: a quote that is never closed\n");
     open_text(*state, "c.csv", "");
     assert_rows(*state, "");
 }
