@@ -17,6 +17,8 @@
     X(tokenizer)         \
     X(chat_template)     \
     X(side_files)        \
+    X(rendered_prompts)  \
+    X(openai_request)    \
     X(generations)       \
     X(dataset_rows)      \
     X(metrics_table)     \
