@@ -1,5 +1,5 @@
-/* Runs the checklist on a stored run: which results are stale, the facts of the run and of its
- * project's other runs, one check after the other, results put back in one go. */
+/* Runs the checklist on a stored run: the audit of its rows, which results are stale, the facts of
+ * the run and of its project's other runs, one check after the other, results put back in one go. */
 #include "core/checks/runner.h"
 
 #include <stdlib.h>
@@ -40,13 +40,17 @@ static int open_others(struct session *s, struct error *err)
     return rc;
 }
 
-/* Results are as old as all that they were made from: this run, and the runs it was compared to. */
+/* Results are as old as all that they were made from: this run, the audit of its rows, and the runs it
+ * was compared to. */
 static uint64_t inputs_hash(const struct session *s)
 {
     uint64_t hash = s->facts->inputs_hash;
 
     for (size_t i = 0; i < s->n_others; i++)
         hash = hash_more(hash, &s->others[i]->inputs_hash, sizeof s->others[i]->inputs_hash);
+    uint64_t audits = facts_audits_hash(s->facts);
+    if (audits)
+        hash = hash_more(hash, &audits, sizeof audits);
     return hash ? hash : 1;
 }
 
@@ -153,6 +157,12 @@ static void close_session(struct session *s)
 
 int checks_run(struct store *store, int64_t run_id, const char *only, struct error *err)
 {
+    return checks_run_with(store, run_id, only, NULL, err);
+}
+
+int checks_run_with(struct store *store, int64_t run_id, const char *only,
+                    const struct audit_hooks *hooks, struct error *err)
+{
     struct session s = {.store = store,
                         .arena = arena_open(ARENA_CHECK_BYTES),
                         .scratch = arena_open(ARENA_CHECK_BYTES)};
@@ -160,6 +170,8 @@ int checks_run(struct store *store, int64_t run_id, const char *only, struct err
 
     if (rc == OK)
         rc = run_facts_open(&s.facts, store, run_id, err);
+    if (rc == OK)
+        rc = audits_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = open_others(&s, err);
     if (rc == OK) {

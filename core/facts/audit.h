@@ -39,15 +39,22 @@ enum audit_flag {
     AUDIT_STARTS_TWICE = 1 << 18,   /* the first two ids are equal, whatever they are */
     AUDIT_BAD_ID = 1 << 19          /* an id beyond the model's vocabulary */
 };
+#define AUDIT_N_FLAGS 20
 
 struct audit_row {
     int32_t n_tokens;               /* before the cut; -1: refused */
     int32_t n_prompt;               /* up to the answer, -1 not known */
-    int32_t n_trained;              /* after the cut */
+    int32_t n_trained;              /* after the cut; -1: the labels are not known */
     int32_t n_trained_prompt;       /* of them in system, user, tool turns or headers */
     uint32_t flags;                 /* enum audit_flag */
     int32_t last_id;                /* last supervised id, trailing newline tokens passed over; -1 none */
 };
+
+struct audit_new_id {               /* an id that the base's vocabulary has not */
+    int64_t id, n_rows;
+    const char *text;               /* NULL: no name is known */
+};
+#define AUDIT_MAX_NEW_IDS 64
 
 struct audit {
     enum audit_basis basis;
@@ -73,8 +80,13 @@ struct audit {
     int64_t first_refused_row;
     const char *marker;             /* response marker looked for, as text, and what stands nearest */
     const char *marker_ids, *nearest_ids, *nearest_text;
+    int64_t n_vocab, first_new_id;  /* rows of the model's embedding; where the base's vocabulary ends;
+                                       NONE: not known */
+    int64_t max_id, max_id_row;     /* the highest id of all rows and the first row that has it; NONE */
+    const struct audit_new_id *new_ids; /* those that stand in rows, at most AUDIT_MAX_NEW_IDS */
+    size_t n_new_ids;
     /* Totals over rows. */
-    int64_t n_flagged[20];          /* rows with flag 1 << i */
+    int64_t n_flagged[AUDIT_N_FLAGS];   /* rows with flag 1 << i */
     int64_t n_tokens, n_trained, n_trained_prompt, n_with_sides;
 };
 
@@ -83,6 +95,9 @@ struct audit {
 const struct audit *facts_audit(const struct run_facts *facts, const char *split);
 /* All audits of the run, a simulated one beside a recorded one. */
 const struct audit *const *facts_audits(const struct run_facts *facts, size_t *n);
+
+/* Changes with each audit that was made anew; 0: there are none. */
+uint64_t facts_audits_hash(const struct run_facts *facts);
 
 struct audit_hooks {                /* all NULL allowed */
     const atomic_bool *cancel;      /* what was counted until then is kept, is_partial */

@@ -52,6 +52,12 @@ struct facts_cache {
     size_t n_lengths;
     const struct dataset *lengths_of;
     bool lengths_known;
+    const struct stored_audit *stored_audits; /* heads and keys, as they were on opening */
+    size_t n_stored_audits;
+    const struct audit *const *audits;        /* audit.c: loaded once */
+    size_t n_audits;
+    bool audits_known;
+    struct facts_sample_list *counted; /* audit.c: samples with the numbers of an audit */
     struct error failure; /* the first failure of a load on demand */
 };
 

@@ -106,6 +106,9 @@ static int load_lists(struct run_facts *f, struct store *store, int64_t id, stru
         rc = store_answers(store, f->run.key, arena, &f->answers, &f->n_answers, err);
     if (rc == OK)
         rc = store_ticks(store, f->run.key, arena, &f->ticks, &f->n_ticks, err);
+    if (rc == OK)
+        rc = store_audits(store, id, arena, &f->cache->stored_audits, &f->cache->n_stored_audits,
+                          err);
     return rc;
 }
 
@@ -195,6 +198,22 @@ static bool has_same_series(const struct run_facts *a, const struct run_facts *b
     return true;
 }
 
+static bool has_same_audits(const struct run_facts *facts, struct store *store,
+                            struct arena *arena)
+{
+    const struct facts_cache *cache = facts->cache;
+    const struct stored_audit *now = NULL;
+    size_t n = 0;
+
+    if (store_audits(store, facts->run.id, arena, &now, &n, NULL) != OK ||
+        n != cache->n_stored_audits)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (now[i].id != cache->stored_audits[i].id || now[i].key != cache->stored_audits[i].key)
+            return false;
+    return true;
+}
+
 bool run_facts_are_current(const struct run_facts *facts, struct store *store)
 {
     struct run_facts now = {0};
@@ -205,8 +224,8 @@ bool run_facts_are_current(const struct run_facts *facts, struct store *store)
         arena && store_sources(store, id, arena, &now.sources, &now.n_sources, NULL) == OK &&
         store_answers(store, key, arena, &now.answers, &now.n_answers, NULL) == OK &&
         store_series(store, id, arena, &now.series, &now.n_series, NULL) == OK;
-    bool is_current =
-        is_loaded && hash_inputs(&now) == facts->inputs_hash && has_same_series(&now, facts);
+    bool is_current = is_loaded && hash_inputs(&now) == facts->inputs_hash &&
+                      has_same_series(&now, facts) && has_same_audits(facts, store, arena);
 
     arena_close(arena);
     return is_current;

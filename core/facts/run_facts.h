@@ -12,6 +12,8 @@
 #include "core/model.h"
 #include "core/store/store.h"
 
+struct audit;   /* core/facts/audit.h */
+
 /* One metric of the run after F1 hygiene: one source (the most trusted one that has it), the later
  * row wins for the same step inside a segment, in file order. Values may be NaN or infinite.
  * Where a less trusted source agrees with it on the shared steps and goes on beyond its last step
@@ -89,6 +91,7 @@ struct facts_memory {
     const struct sample *lengths;           size_t n_lengths;
     const struct dataset *lengths_of;       /* the dataset of the lengths, or NULL */
     const struct facts_sample_set *samples; size_t n_sample_sets;
+    const struct audit *const *audits;      size_t n_audits;
 };
 MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
                                      struct error *err);
