@@ -165,12 +165,19 @@ static bool default_folder(const char *run, const char *name, char *out, size_t 
     return snprintf(out, n, "flatline-out/%s/%s", safe, name) < (int)n;
 }
 
-static int make_longest(struct session *session, const struct options *options)
+/* What writes files for one run; see core/exports. */
+typedef int make_fn(const struct run_facts *facts, const struct made_folder *folder,
+                    const struct options *options, struct error *err);
+
+/* Into -o, or flatline-out/<run>/<name>; prints what was made. Exit status. */
+static int make_files(struct session *session, const struct options *options, size_t skip,
+                      const char *name, make_fn *make)
 {
     struct run run;
-    struct run_facts *facts = open_facts(session, options, 1, &run);
+    struct run_facts *facts = open_facts(session, options, skip, &run);
     struct buf said, shown;
-    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    struct made_folder folder = {.path = path, .force = options->force, .said = &said};
     bool fits;
     int rc;
 
@@ -178,21 +185,32 @@ static int make_longest(struct session *session, const struct options *options)
         return 2;
     buf_init(&said, 1 << 16);
     buf_init(&shown, 1 << 18);
-    fits = options->output
-               ? snprintf(folder, sizeof folder, "%s", options->output) < (int)sizeof folder
-               : default_folder(run.name, "longest-first", folder, sizeof folder);
-    rc = fits ? make_longest_first(facts, folder, options->force, &said, &session->err)
+    fits = options->output ? snprintf(path, sizeof path, "%s", options->output) < (int)sizeof path
+                           : default_folder(run.name, name, path, sizeof path);
+    rc = fits ? make(facts, &folder, options, &session->err)
               : error_set(&session->err, E_LIMIT, "-o: longer than %d bytes", PATH_MAX - 1);
     if (rc != OK)
         cli_complain(&session->err);
     if (rc != OK && fits && !options->output)
-        drop_empty_folders(folder);
+        drop_empty_folders(path);
     unicode_visible(&shown, buf_view(&said), true);
     fputs(shown.p, stdout);
     buf_free(&shown);
     run_facts_close(facts);
     buf_free(&said);
     return rc == OK ? 0 : 2;
+}
+
+static int longest_first(const struct run_facts *facts, const struct made_folder *folder,
+                         const struct options *options, struct error *err)
+{
+    (void)options;
+    return make_longest_first(facts, folder, err);
+}
+
+static int make_longest(struct session *session, const struct options *options)
+{
+    return make_files(session, options, 1, "longest-first", longest_first);
 }
 
 int cli_make(const struct options *options)

@@ -2,20 +2,14 @@
  * longest_first.h. Rows are copied byte for byte from the training file. */
 #include "core/exports/longest_first.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/number.h"
 #include "core/facts/memory_facts.h"
 #include "core/read/json.h"
 #include "core/read/source.h"
-
-#define PATH_BYTES 4096
 
 struct row {
     int64_t row, tokens;
@@ -28,34 +22,6 @@ static int by_length(const void *a, const void *b)
     if (left->tokens != right->tokens)
         return left->tokens > right->tokens ? -1 : 1;
     return (left->row > right->row) - (left->row < right->row);
-}
-
-static int open_file(FILE **out, const char *folder, const char *name, bool force,
-                     struct error *err)
-{
-    char path[PATH_BYTES];
-    FILE *file;
-    int rc;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, force ? "wb" : "wbx");
-    if (file) {
-        *out = file;
-        return OK;
-    }
-    rc = error_set(err, E_IO, errno == EEXIST ? "exists already; --force overwrites it" : "open: %s",
-                   strerror(errno));
-    error_at(err, path, NONE, NONE);
-    return rc;
-}
-
-static int close_file(FILE *file, int rc, const char *name, struct error *err)
-{
-    bool is_bad = ferror(file) != 0;
-
-    if (fclose(file) != 0 || is_bad)
-        return rc == OK ? error_set(err, E_IO, "%s: write: %s", name, strerror(errno)) : rc;
-    return rc;
 }
 
 /* The rows, longest first. In the arena of nobody: the caller frees. */
@@ -71,18 +37,18 @@ static struct row *sorted_rows(const struct sample *samples, size_t n)
     return rows;
 }
 
-static int write_order(const char *folder, bool force, const struct row *rows, size_t n,
+static int write_order(const struct made_folder *folder, const struct row *rows, size_t n,
                        struct error *err)
 {
     FILE *file;
-    int rc = open_file(&file, folder, "order.csv", force, err);
+    int rc = made_file_open(folder, "order.csv", &file, err);
 
     if (rc != OK)
         return rc;
     fprintf(file, "position,row,tokens\n");
     for (size_t i = 0; i < n; i++)
         fprintf(file, "%zu,%lld,%lld\n", i, (long long)rows[i].row, (long long)rows[i].tokens);
-    return close_file(file, OK, "order.csv", err);
+    return made_file_close(file, OK, "order.csv", err);
 }
 
 /* ---- The training file: one JSON value a line ---- */
@@ -167,7 +133,7 @@ static int copy_rows(FILE *out, struct source_file *file, const struct places *p
     return rc;
 }
 
-static int write_rows(const char *folder, bool force, const char *path, const struct row *rows,
+static int write_rows(const struct made_folder *folder, const char *path, const struct row *rows,
                       const size_t counts[2], struct error *err)
 {
     struct places places = {0};
@@ -184,10 +150,10 @@ static int write_rows(const char *folder, bool force, const char *path, const st
     if (rc != OK)
         error_at(err, path, NONE, NONE);
     if (rc == OK)
-        rc = open_file(&out, folder, "train.jsonl", force, err);
+        rc = made_file_open(folder, "train.jsonl", &out, err);
     if (rc == OK) {
         rc = copy_rows(out, file, &places, rows, counts[1], err);
-        rc = close_file(out, rc, "train.jsonl", err);
+        rc = made_file_close(out, rc, "train.jsonl", err);
     }
     source_close(file);
     free(places.at);
@@ -217,12 +183,12 @@ static void write_value(struct buf *out, const struct setting *setting)
 }
 
 /* The run's own settings by their canonical names, with the few changes of CHECKS.md 7.3. */
-static int write_config(const struct run_facts *facts, const char *folder, bool force,
+static int write_config(const struct run_facts *facts, const struct made_folder *folder,
                         struct error *err)
 {
     struct buf text;
     FILE *file;
-    int rc = open_file(&file, folder, "config.json", force, err);
+    int rc = made_file_open(folder, "config.json", &file, err);
 
     if (rc != OK)
         return rc;
@@ -245,10 +211,10 @@ static int write_config(const struct run_facts *facts, const char *folder, bool 
     fwrite(text.p, 1, text.n, file);
     rc = text.failed ? error_set(err, E_LIMIT, "settings larger than 8 MiB") : OK;
     buf_free(&text);
-    return close_file(file, rc, "config.json", err);
+    return made_file_close(file, rc, "config.json", err);
 }
 
-static int write_readme(const struct run_facts *facts, const char *folder, bool force,
+static int write_readme(const struct run_facts *facts, const struct made_folder *folder,
                         const struct row *rows, const size_t counts[2], struct error *err)
 {
     struct memory_facts memory;
@@ -256,7 +222,7 @@ static int write_readme(const struct run_facts *facts, const char *folder, bool 
     char peak[32], cap[32];
     double longest;
     FILE *file;
-    int rc = open_file(&file, folder, "README.md", force, err);
+    int rc = made_file_open(folder, "README.md", &file, err);
 
     if (rc != OK)
         return rc;
@@ -284,7 +250,7 @@ static int write_readme(const struct run_facts *facts, const char *folder, bool 
         fprintf(file, "Estimated longest sequence that fits %s: %.0f tokens. ", cap, longest);
     }
     fprintf(file, "\n\nAfterwards import the log beside this folder: `flatline check FOLDER`.\n");
-    return close_file(file, OK, "README.md", err);
+    return made_file_close(file, OK, "README.md", err);
 }
 
 /* micro batch * world size * 3, as CHECKS.md 7.3 asks. */
@@ -301,8 +267,8 @@ static size_t first_rows(const struct run_facts *facts, size_t n)
     return 3.0 * micro * world < (double)n ? (size_t)(3.0 * micro * world) : n;
 }
 
-static int write_all(const struct run_facts *facts, const char *folder, bool force,
-                     const struct row *rows, size_t n, struct buf *said, struct error *err)
+static int write_all(const struct run_facts *facts, const struct made_folder *folder,
+                     const struct row *rows, size_t n, struct error *err)
 {
     const struct dataset *dataset = NULL;
     const size_t counts[2] = {n, first_rows(facts, n)};
@@ -314,28 +280,28 @@ static int write_all(const struct run_facts *facts, const char *folder, bool for
     source = dataset ? facts_source(facts, dataset->source_id) : NULL;
     if (source && str_ends(str_of(source->path), ".jsonl"))
         path = source->path;
-    rc = write_order(folder, force, rows, n, err);
+    rc = write_order(folder, rows, n, err);
     if (rc == OK)
-        buf_printf(said, "%s/order.csv: %zu rows, longest first\n", folder, n);
+        buf_printf(folder->said, "%s/order.csv: %zu rows, longest first\n", folder->path, n);
     if (rc == OK && path) {
-        rc = write_rows(folder, force, path, rows, counts, err);
+        rc = write_rows(folder, path, rows, counts, err);
         if (rc == OK)
-            buf_printf(said, "%s/train.jsonl: the %zu longest rows first\n", folder, counts[1]);
+            buf_printf(folder->said, "%s/train.jsonl: the %zu longest rows first\n", folder->path, counts[1]);
     } else if (rc == OK) {
-        buf_printf(said, "no train.jsonl: the training rows are not an imported JSONL file; "
+        buf_printf(folder->said, "no train.jsonl: the training rows are not an imported JSONL file; "
                          "order.csv has their order\n");
     }
     if (rc == OK)
-        rc = write_config(facts, folder, force, err);
+        rc = write_config(facts, folder, err);
     if (rc == OK)
-        rc = write_readme(facts, folder, force, rows, counts, err);
+        rc = write_readme(facts, folder, rows, counts, err);
     if (rc == OK)
-        buf_printf(said, "%s/config.json, %s/README.md\n", folder, folder);
+        buf_printf(folder->said, "%s/config.json, %s/README.md\n", folder->path, folder->path);
     return rc;
 }
 
-int make_longest_first(const struct run_facts *facts, const char *folder, bool force,
-                       struct buf *said, struct error *err)
+int make_longest_first(const struct run_facts *facts, const struct made_folder *folder,
+                       struct error *err)
 {
     size_t n;
     const struct sample *samples = facts_lengths(facts, &n, NULL);
@@ -346,15 +312,13 @@ int make_longest_first(const struct run_facts *facts, const char *folder, bool f
         return error_set(err, E_NOTFOUND,
                          "the token length of the rows is not known; import lengths.csv (header "
                          "row,tokens) beside the run");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        rc = error_set(err, E_IO, "folder: %s", strerror(errno));
-        error_at(err, folder, NONE, NONE);
+    rc = made_folder_open(folder, err);
+    if (rc != OK)
         return rc;
-    }
     rows = sorted_rows(samples, n);
     if (!rows)
         return error_set(err, E_NOMEM, "%zu rows", n);
-    rc = write_all(facts, folder, force, rows, n, said, err);
+    rc = write_all(facts, folder, rows, n, err);
     free(rows);
     return rc;
 }

@@ -3,13 +3,11 @@
 #ifndef CORE_EXPORTS_LONGEST_FIRST_H
 #define CORE_EXPORTS_LONGEST_FIRST_H
 
-#include <stdbool.h>
-
+#include "core/exports/made_file.h"
 #include "core/facts/run_facts.h"
 
-/* Writes into `folder` (made when missing). E_NOTFOUND with what to import when the lengths are not
- * known; E_IO naming the file when one exists and force is false. *said gets one line a file. */
-MUST_CHECK int make_longest_first(const struct run_facts *facts, const char *folder, bool force,
-                                  struct buf *said, struct error *err);
+/* E_NOTFOUND with what to import when the lengths are not known; E_IO as made_file.h. */
+MUST_CHECK int make_longest_first(const struct run_facts *facts, const struct made_folder *folder,
+                                  struct error *err);
 
 #endif

@@ -74,7 +74,9 @@ static int make(struct fixture *f, bool force, struct error *err)
     /* the harness lays every data set into the log */
     if (f->rows)
         ((struct dataset *)(uintptr_t)facts->datasets)[0].source_id = f->rows;
-    return make_longest_first(facts, f->out, force, &f->said, err);
+    const struct made_folder folder = {.path = f->out, .force = force, .said = &f->said};
+
+    return make_longest_first(facts, &folder, err);
 }
 
 static void make_well(struct fixture *f)

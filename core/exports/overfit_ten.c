@@ -1,0 +1,354 @@
+/* Ten rows to memorise. See overfit_ten.h.
+ *
+ * Rows with a supervised token and a target of their own, nearest to the quantiles 0.05, 0.15 … of
+ * length, so that short and long ones are there; copied byte for byte. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/exports/overfit_ten_parts.h"
+#include "core/facts/audit.h"
+#include "core/read/rows.h"
+
+#define ROW_BYTES ((size_t)64 << 20)
+
+struct candidate {
+    int64_t row, n_tokens, n_trained;
+};
+
+static int by_length(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+
+    if (left->n_tokens != right->n_tokens)
+        return left->n_tokens < right->n_tokens ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+/* ---- Which rows -------------------------------------------------------------------------------- */
+
+/* The audit whose rows are those of the training file. */
+static const struct audit *rows_audit(const struct run_facts *facts)
+{
+    size_t n;
+    const struct audit *const *audits = facts_audits(facts, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (audits[i]->basis == AUDIT_SIMULATED && audits[i]->rows && audits[i]->dataset &&
+            strcmp(audits[i]->dataset->split, "train") == 0)
+            return audits[i];
+    return NULL;
+}
+
+static struct candidate *measured(const struct audit *audit, struct arena *arena, size_t *n)
+{
+    struct candidate *list = arena_array(arena, (size_t)audit->n_rows, sizeof *list);
+
+    *n = 0;
+    for (int64_t i = 0; list && i < audit->n_rows; i++)
+        if (audit->rows[i].n_trained > 0 && !(audit->rows[i].flags & AUDIT_DROPPED))
+            list[(*n)++] = (struct candidate){i, audit->rows[i].n_tokens, audit->rows[i].n_trained};
+    return list;
+}
+
+static struct candidate *estimated(const struct run_facts *facts, const struct dataset *dataset,
+                                   struct arena *arena, size_t *n)
+{
+    size_t n_samples;
+    const struct sample *samples = facts_samples(facts, dataset, &n_samples);
+    struct candidate *list = arena_array(arena, n_samples, sizeof *list);
+
+    *n = 0;
+    for (size_t i = 0; list && i < n_samples; i++)
+        if (!(samples[i].flags & (SAMPLE_EMPTY_ANSWER | SAMPLE_NO_ASSISTANT)))
+            list[(*n)++] = (struct candidate){(int64_t)i, samples[i].n_tokens, NONE};
+    return list;
+}
+
+/* The bytes of the first answer: its tokens that are trained in a row and no special ones. */
+static void take_target(struct ten *ten, struct audit_window *window, const struct labelled_row *row,
+                        struct ten_row *out)
+{
+    const struct tokenizer *tokenizer = audit_window_tokenizer(window);
+    size_t from = 0, to, end;
+
+    while (from < row->n && !row->trained[from])
+        from++;
+    for (to = from; to < row->n && row->trained[to]; to++)
+        ;
+    for (end = to; end > from; end--) {
+        uint32_t id = row->ids[end - 1];
+        size_t begin = row->begin[end - 1];
+        struct str text = str_from(row->text.p + begin, row->end[end - 1] - begin);
+
+        if (!(tokenizer && tokenizer_is_special(tokenizer, id)) && str_trim(text).n)
+            break;
+    }
+    if (from >= end || !row->text.n)
+        return;
+    out->prompt = arena_str(ten->arena, str_first(row->text, row->begin[from]));
+    out->target = arena_str(ten->arena, str_from(row->text.p + row->begin[from],
+                                                 row->end[end - 1] - row->begin[from]));
+    out->n_target = (int64_t)(end - from);
+}
+
+/* False: the target stands among the chosen ones already. */
+static bool is_new_target(const struct ten *ten, const struct ten_row *row)
+{
+    for (size_t i = 0; i < ten->n; i++)
+        if (ten->rows[i].row == row->row ||
+            (row->target.p && ten->rows[i].target.p && str_eq(ten->rows[i].target, row->target)))
+            return false;
+    return true;
+}
+
+static int try_row(struct ten *ten, struct audit_window *window, const struct candidate *candidate,
+                   bool *is_taken, struct error *err)
+{
+    struct ten_row row = {.row = candidate->row, .n_tokens = candidate->n_tokens,
+                          .n_trained = candidate->n_trained};
+    int rc = OK;
+
+    if (window) {
+        const struct labelled_row *labelled;
+
+        rc = audit_window_row(window, candidate->row, &labelled, NULL, err);
+        if (rc == OK && !labelled->refused)
+            take_target(ten, window, labelled, &row);
+    }
+    *is_taken = rc == OK && is_new_target(ten, &row);
+    if (*is_taken)
+        ten->rows[ten->n++] = row;
+    return rc;
+}
+
+/* For each quantile the nearest row whose target is not there yet: at the place, then above and below by
+ * turns. */
+static int choose(struct ten *ten, struct audit_window *window, const struct candidate *list, size_t n,
+                  int n_wanted, struct error *err)
+{
+    for (int k = 0; k < n_wanted && ten->n < n; k++) {
+        double quantile = (k + 0.5) / n_wanted;
+        int64_t at = (int64_t)floor(quantile * (double)(n - 1) + 0.5);
+        bool is_taken = false;
+
+        for (int64_t step = 0; !is_taken && step < (int64_t)n; step++) {
+            int64_t places[2] = {at - step, at + step};
+
+            for (int i = 0; !is_taken && i < (step ? 2 : 1); i++) {
+                int rc = OK;
+
+                if (places[i] >= 0 && places[i] < (int64_t)n)
+                    rc = try_row(ten, window, &list[places[i]], &is_taken, err);
+                if (rc != OK)
+                    return rc;
+            }
+        }
+    }
+    return OK;
+}
+
+static int choose_rows(struct ten *ten, int n_wanted, struct error *err)
+{
+    const struct audit *audit = rows_audit(ten->facts);
+    struct audit_window *window = NULL;
+    struct candidate *list;
+    size_t n;
+    int rc = OK;
+
+    ten->is_measured = audit != NULL;
+    if (audit)
+        ten->dataset = audit->dataset;
+    else
+        (void)facts_train_rows(ten->facts, &ten->dataset);
+    if (!ten->dataset)
+        return error_set(err, E_NOTFOUND, "no training rows; import the data set the run was trained on");
+    list = audit ? measured(audit, ten->arena, &n) : estimated(ten->facts, ten->dataset, ten->arena, &n);
+    ten->rows = arena_array(ten->arena, (size_t)n_wanted, sizeof *ten->rows);
+    if (!list || !ten->rows)
+        return error_set(err, E_NOMEM, "choosing rows to memorise");
+    if (!n)
+        return error_set(err, E_NOTFOUND, "no row of %s has a supervised token: settle flat-all-masked first",
+                         ten->dataset->name);
+    qsort(list, n, sizeof *list, by_length);
+    if (audit)
+        rc = audit_window_open(&window, ten->facts, audit, err);
+    if (rc == OK)
+        rc = choose(ten, window, list, n, n_wanted, err);
+    audit_window_close(window);
+    return rc;
+}
+
+/* ---- Files --------------------------------------------------------------------------------------- */
+
+static int copy_raw(struct ten *ten, struct rows *rows, const struct sample *sample,
+                    const struct ten_row *row, struct str *out, struct error *err)
+{
+    struct row_place place;
+    const struct json *tree;
+    struct error why;
+    int rc = rows_seek(rows, sample->at, row->row, err);
+
+    if (rc == OK)
+        rc = rows_next(rows, ten->arena, &tree, &place, &why, err);
+    if (rc == 0)
+        return error_set(err, E_IO, "row %" PRId64 " is not there any more: the file changed", row->row);
+    return rc < 0 ? rc : rows_raw(rows, &place, ROW_BYTES, ten->arena, out, err);
+}
+
+static int add_rows(struct ten *ten, struct rows *rows, const struct sample *samples, size_t n,
+                    struct buf *out, struct error *err)
+{
+    bool is_array = rows_kind(rows) == ROWS_JSON_ARRAY;
+
+    buf_puts(out, is_array ? "[\n" : "");
+    for (size_t i = 0; i < ten->n; i++) {
+        struct str raw;
+        int rc;
+
+        if (ten->rows[i].row >= (int64_t)n)
+            return error_set(err, E_NOTFOUND, "row %" PRId64 " has no place in the data file",
+                             ten->rows[i].row);
+        rc = copy_raw(ten, rows, &samples[ten->rows[i].row], &ten->rows[i], &raw, err);
+        if (rc != OK)
+            return rc;
+        while (raw.n && (raw.p[raw.n - 1] == '\n' || raw.p[raw.n - 1] == '\r'))
+            raw.n--;
+        buf_str(out, raw);
+        buf_puts(out, is_array && i + 1 < ten->n ? ",\n" : "\n");
+    }
+    buf_puts(out, is_array ? "]\n" : "");
+    return OK;
+}
+
+static int write_data(struct ten *ten, const struct made_folder *folder, struct error *err)
+{
+    const struct source *source = facts_source(ten->facts, ten->dataset->source_id);
+    struct rows *rows = NULL;
+    struct buf text;
+    size_t n;
+    const struct sample *samples = facts_samples(ten->facts, ten->dataset, &n);
+    int rc = source ? rows_open(&rows, source->path, err)
+                    : error_set(err, E_NOTFOUND, "the file of the training rows is not known");
+
+    buf_init(&text, (size_t)1 << 30);
+    if (rc == OK && rows_kind(rows) != ROWS_JSONL && rows_kind(rows) != ROWS_JSON_ARRAY)
+        rc = error_set(err, E_UNSUPPORTED, "rows of a table cannot be copied one by one; convert it to "
+                                           "JSONL");
+    ten->data_name = rc == OK && rows_kind(rows) == ROWS_JSON_ARRAY ? "train.json" : "train.jsonl";
+    if (rc == OK)
+        rc = add_rows(ten, rows, samples, n, &text, err);
+    rows_close(rows);
+    if (rc != OK && source)
+        error_at(err, source->path, NONE, NONE);
+    if (rc == OK)
+        rc = made_file_write(folder, ten->data_name, &text,
+                             arena_printf(ten->arena, "%zu rows as they stand in %s", ten->n,
+                                          ten->dataset->name),
+                             err);
+    buf_free(&text);
+    return rc;
+}
+
+static int write_list(const struct ten *ten, const struct made_folder *folder, struct error *err)
+{
+    struct buf text;
+    int rc;
+
+    buf_init(&text, 1 << 20);
+    buf_puts(&text, "position,source_row,tokens,supervised_tokens\n");
+    for (size_t i = 0; i < ten->n; i++) {
+        buf_printf(&text, "%zu,%" PRId64 ",%" PRId64 ",", i, ten->rows[i].row, ten->rows[i].n_tokens);
+        if (ten->rows[i].n_trained != NONE)
+            buf_printf(&text, "%" PRId64, ten->rows[i].n_trained);
+        buf_puts(&text, "\n");
+    }
+    rc = made_file_write(folder, "rows.csv", &text, "which rows they are", err);
+    buf_free(&text);
+    return rc;
+}
+
+static int write_prompts(const struct ten *ten, const struct made_folder *folder, struct error *err)
+{
+    struct buf text;
+    size_t n = 0;
+    int rc = OK;
+
+    buf_init(&text, (size_t)256 << 20);
+    for (size_t i = 0; i < ten->n; i++) {
+        const struct ten_row *row = &ten->rows[i];
+
+        if (!row->target.p)
+            continue;
+        n++;
+        buf_printf(&text, "{\"row\": %" PRId64 ", \"prompt\": ", row->row);
+        json_write_string(&text, row->prompt);
+        buf_puts(&text, ", \"target\": ");
+        json_write_string(&text, row->target);
+        buf_printf(&text, ", \"max_new_tokens\": %" PRId64 "}\n", (3 * row->n_target + 1) / 2 + 8);
+    }
+    if (n)
+        rc = made_file_write(folder, "prompts.jsonl", &text, "prompt and target of each row", err);
+    else
+        buf_puts(folder->said, "no prompts.jsonl: it needs the run's tokenizer and chat template\n");
+    buf_free(&text);
+    return rc;
+}
+
+static int write_readme(const struct ten *ten, const struct made_folder *folder, int n_wanted,
+                        const char *config, struct error *err)
+{
+    struct buf text;
+    int rc;
+
+    buf_init(&text, 1 << 20);
+    buf_printf(&text,
+               "# Can the pipeline memorise %zu rows?\n\n"
+               "`%s` holds %zu rows of the training data, short and long ones (`rows.csv`: which). `%s` is "
+               "the run's own config for 40 epochs on them at a constant rate, without regularisers, "
+               "evaluation or packing; model, targets, template, masking and lengths are as they were.\n\n"
+               "1. Train with `%s`; write the console to `train.log`.\n",
+               ten->n, ten->data_name, ten->n, config, config);
+    buf_puts(&text,
+             "2. Generate greedily from each prompt of `prompts.jsonl` with the trained model (encode it "
+             "without special tokens) and write `generations.jsonl`: one line a row with `row`, `target` "
+             "as given, and `output`.\n"
+             "3. Put the output folder, `train.log` and `generations.jsonl` together: `flatline check "
+             "FOLDER`. A loss of 0.1 or less and every row reproduced: the plumbing is sound, look at data "
+             "and evaluation. Otherwise `overfit-ten-failed` says what to look at first.\n");
+    if ((int)ten->n < n_wanted)
+        buf_printf(&text, "\nOnly %zu of %d rows were there with a supervised token and a target of their "
+                          "own.\n",
+                   ten->n, n_wanted);
+    if (!ten->is_measured)
+        buf_puts(&text, "\nLengths are estimated and whether a row has supervised tokens was not checked: "
+                        "that needs the run's tokenizer and chat template.\n");
+    rc = made_file_write(folder, "README.md", &text, "what to do", err);
+    buf_free(&text);
+    return rc;
+}
+
+int make_overfit_ten(const struct run_facts *facts, const struct made_folder *folder, int n_rows,
+                     struct error *err)
+{
+    struct ten ten = {.facts = facts, .arena = arena_open(ARENA_CHECK_BYTES)};
+    const char *config = "config.json";
+    int rc = ten.arena ? choose_rows(&ten, n_rows, err) : error_set(err, E_NOMEM, "choosing rows");
+
+    if (rc == OK)
+        rc = made_folder_open(folder, err);
+    if (rc == OK)
+        rc = write_data(&ten, folder, err);
+    if (rc == OK)
+        rc = write_list(&ten, folder, err);
+    if (rc == OK)
+        rc = write_prompts(&ten, folder, err);
+    if (rc == OK)
+        rc = ten_write_config(&ten, folder, &config, err);
+    if (rc == OK)
+        rc = write_readme(&ten, folder, n_rows, config, err);
+    arena_close(ten.arena);
+    return rc;
+}

@@ -1,0 +1,29 @@
+/* Between the files of overfit-ten. */
+#ifndef CORE_EXPORTS_OVERFIT_TEN_PARTS_H
+#define CORE_EXPORTS_OVERFIT_TEN_PARTS_H
+
+#include "core/base/arena.h"
+#include "core/exports/overfit_ten.h"
+
+struct ten_row {
+    int64_t row;                    /* of the training file */
+    int64_t n_tokens, n_trained;    /* n_trained NONE: not known */
+    struct str prompt, target;      /* p NULL: not known (no tokenizer) */
+    int64_t n_target;               /* tokens of the target */
+};
+
+struct ten {
+    const struct run_facts *facts;
+    const struct dataset *dataset;
+    struct arena *arena;
+    struct ten_row *rows;
+    size_t n;
+    const char *data_name;          /* "train.jsonl", "train.json", "train.csv" */
+    bool is_measured;               /* lengths and supervised tokens by the tokenizer, not estimated */
+};
+
+/* The config in the framework's own form, derived from the run's; says its name in *name. */
+MUST_CHECK int ten_write_config(const struct ten *ten, const struct made_folder *folder,
+                                const char **name, struct error *err);
+
+#endif
