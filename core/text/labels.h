@@ -63,6 +63,9 @@ struct label_policy {
     int64_t pad_id, eos_id, bos_id; /* NONE: not known */
     struct str eos_text, bos_text;
     struct column_names columns;
+    /* axolotl: the wording of `type: alpaca`, "instruct" (NULL), "chat", "chatml" or "phi"; litgpt: "alpaca"
+     * (NULL) or "default" (the text as it is). */
+    const char *prompt_style;
 };
 
 /* Why a token has the label it has. */
@@ -99,7 +102,9 @@ struct labelled_row {
     const uint8_t *side;            /* enum token_side */
     const uint32_t *label_id;       /* NULL: the token's own id where trained (efficient_eos differs) */
     bool has_sides;                 /* the boundaries are known */
-    size_t first_kept, end_kept;    /* what the cut leaves */
+    /* What the cut leaves. LLaMA-Factory cuts inside of its pairs, and a tokenizer that adds a last
+     * token keeps it: what is cut off stands behind the kept tokens then, whatever its place was. */
+    size_t first_kept, end_kept;
     size_t n_prompt;                /* tokens up to the (first) answer, header included; n when none */
     bool is_dropped;                /* the trainer leaves the row out … */
     const char *drop_reason;        /* … because: "no supervised token", "longer than 2048" */
@@ -116,6 +121,8 @@ struct labeller_parts {
     const struct chat_template *chat_template;  /* NULL where the rule needs none */
     const struct json *special_tokens;          /* as a template sees them */
     struct jinja_settings jinja;
+    struct str template_text;                   /* of chat_template; p NULL: not known, which leaves out
+                                                   what a rule reads in it (the patched families, EOS) */
 };
 
 /* All parts are borrowed. E_UNSUPPORTED: the rule needs what is not there (message: what to import). */
@@ -138,6 +145,18 @@ const uint32_t *labeller_marker_ids(const struct labeller *labeller, size_t *n);
 /* The policy in one line: "TRL SFTTrainer, completion only, boundary at the common prefix,
  * max_length 1024 keeps the start". */
 void label_policy_about(const struct label_policy *policy, struct buf *out);
+
+/* ---- The chat templates that TRL 1.1 and later renders with a variant of its own ---- */
+
+struct patched_template {
+    const char *family;             /* "Qwen3", "Llama 3" */
+    bool changes_text;              /* the variant renders another text (an empty think block …):
+                                       spans of the original are then not what was trained */
+};
+
+/* Whether the text looks like a template that TRL knows; by its markers, not byte for byte: "likely"
+ * is the most that can be said from it. */
+bool labels_patched_kind(struct str template_text, struct patched_template *out);
 
 /* ---- LLaMA-Factory's named templates (llamafactory_templates.jsonl) ---- */
 const struct json *llamafactory_template(const char *name); /* NULL: unknown; parsed once */

@@ -1,0 +1,449 @@
+/* Whose text each token of a row is.
+ *
+ * In a rendered row the content of each turn is found where its value was printed (by address), else by
+ * searching its trimmed text; a gap between two contents is divided behind the end of turn: what ends a
+ * turn belongs to it, the rest is the header of the next one. Rows that are text or ids alone are read by
+ * the shapes of known markers (prompt.h). No labels here. */
+#include <stdlib.h>
+
+#include "core/text/labels_parts.h"
+#include "core/text/prompt.h"
+
+enum token_side labels_side_of_role(struct str role)
+{
+    static const struct {
+        const char *role;
+        enum token_side side;
+    } SIDES[] = {
+        {"system", SIDE_OF_SYSTEM},       {"developer", SIDE_OF_SYSTEM},
+        {"user", SIDE_OF_USER},           {"human", SIDE_OF_USER},
+        {"assistant", SIDE_OF_ASSISTANT}, {"gpt", SIDE_OF_ASSISTANT},
+        {"model", SIDE_OF_ASSISTANT},     {"tool", SIDE_OF_TOOL},
+        {"function", SIDE_OF_TOOL},       {"observation", SIDE_OF_TOOL},
+        {"ipython", SIDE_OF_TOOL},        {"tool_response", SIDE_OF_TOOL},
+    };
+
+    for (size_t i = 0; i < sizeof SIDES / sizeof SIDES[0]; i++)
+        if (str_is(role, SIDES[i].role))
+            return SIDES[i].side;
+    return SIDE_OF_USER;
+}
+
+/* ---- The texts of the messages ---- */
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, E_NOMEM, "no memory for the turns of a row");
+}
+
+static bool room(void *place, size_t n, size_t *capacity, size_t bytes)
+{
+    void **p = place;
+
+    if (n < *capacity)
+        return true;
+    size_t more = *capacity ? *capacity * 2 : 32;
+    void *bigger = realloc(*p, more * bytes);
+    if (!bigger)
+        return false;
+    *p = bigger;
+    *capacity = more;
+    return true;
+}
+
+/* All texts below a value; depth is bounded by the reader. */
+static bool add_sources(struct labeller *l, const struct json *value, size_t turn)
+{
+    if (!value)
+        return true;
+    if (value->type == JSON_STRING) {
+        if (value->text.n == 0)
+            return true;
+        if (!room(&l->sources, l->n_sources, &l->sources_capacity, sizeof *l->sources))
+            return false;
+        l->sources[l->n_sources++] =
+            (struct source_text){.p = value->text.p, .n = value->text.n, .turn = turn};
+        return true;
+    }
+    for (const struct json *item = value->child; item; item = item->next)
+        if (!str_is(item->key, "type") && !add_sources(l, item, turn))
+            return false;
+    return true;
+}
+
+static bool add_message(struct labeller *l, const struct json *message, size_t turn)
+{
+    static const char *const KEYS[] = {"content", "reasoning_content", "reasoning", "thinking",
+                                       "tool_calls"};
+
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
+        if (!add_sources(l, json_get(message, KEYS[i]), turn))
+            return false;
+    return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct source_text *x = a, *y = b;
+
+    return x->p < y->p ? -1 : x->p > y->p;
+}
+
+static const struct source_text *source_of(const struct labeller *l, const char *p)
+{
+    size_t low = 0, high = l->n_sources;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (l->sources[middle].p <= p)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct source_text *source = low ? &l->sources[low - 1] : NULL;
+    return source && (size_t)(p - source->p) < source->n ? source : NULL;
+}
+
+/* ---- Places of contents ---- */
+
+static bool add_place(struct labeller *l, struct turn_place place)
+{
+    if (!room(&l->places, l->n_places, &l->places_capacity, sizeof *l->places))
+        return false;
+    l->places[l->n_places++] = place;
+    return true;
+}
+
+/* Values in the order of the text; neighbours of one turn become one place. */
+static bool places_by_address(struct labeller *l, const struct jinja_output *render)
+{
+    for (size_t i = 0; i < render->n_pieces; i++) {
+        const struct jinja_piece *piece = &render->pieces[i];
+        const struct source_text *source =
+            piece->value && piece->end > piece->begin ? source_of(l, piece->value) : NULL;
+
+        if (!source)
+            continue;
+        struct turn_place *last = l->n_places ? &l->places[l->n_places - 1] : NULL;
+        if (last && last->turn == source->turn)
+            last->end = piece->end;
+        else if (!add_place(l, (struct turn_place){.begin = piece->begin,
+                                                   .end = piece->end,
+                                                   .turn = source->turn,
+                                                   .is_found = true}))
+            return false;
+    }
+    return true;
+}
+
+static bool has_place(const struct labeller *l, size_t turn)
+{
+    for (size_t i = 0; i < l->n_places; i++)
+        if (l->places[i].turn == turn)
+            return true;
+    return false;
+}
+
+static ptrdiff_t find_text(struct str text, size_t from, size_t end, struct str what)
+{
+    if (from > end || what.n > end - from)
+        return -1;
+    const char *p = memmem(text.p + from, end - from, what.p, what.n);
+    return p ? p - text.p : -1;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct turn_place *x = a, *y = b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->turn < y->turn ? -1 : x->turn > y->turn;
+}
+
+/* The bounds that the places of the turns before and behind give. */
+static void bounds_of(const struct labeller *l, size_t turn, size_t *from, size_t *end)
+{
+    for (size_t i = 0; i < l->n_places; i++) {
+        const struct turn_place *place = &l->places[i];
+
+        if (place->turn < turn && place->end > *from)
+            *from = place->end;
+        if (place->turn > turn && place->begin < *end)
+            *end = place->begin;
+    }
+}
+
+/* Turns whose value was not seen whole (joined to other text, replaced, escaped): their trimmed text. A
+ * short text may stand in a marker too: it counts only where no letter stands beside it. */
+static bool is_alone(struct str text, size_t at, size_t n)
+{
+    if (n > 8)
+        return true;
+    char before = at ? text.p[at - 1] : '\n', after = at + n < text.n ? text.p[at + n] : '\n';
+    bool joins_before = (before >= 'a' && before <= 'z') || before == '_' || before == '|';
+    bool joins_after = (after >= 'a' && after <= 'z') || after == '_' || after == '|';
+    return !joins_before && !joins_after;
+}
+
+static bool place_by_search(struct labeller *l, const struct json *message, size_t turn)
+{
+    struct str what = turn_text(message, l->arena);
+    size_t from = 0, end = l->shown.n;
+
+    what = what.p ? str_trim(what) : what;
+    if (!what.p || what.n == 0)
+        return true;
+    bounds_of(l, turn, &from, &end);
+    for (ptrdiff_t at = find_text(l->shown, from, end, what); at >= 0;
+         at = find_text(l->shown, (size_t)at + 1, end, what))
+        if (is_alone(l->shown, (size_t)at, what.n))
+            return add_place(l, (struct turn_place){.begin = (size_t)at,
+                                                    .end = (size_t)at + what.n,
+                                                    .turn = turn,
+                                                    .is_found = true});
+    return true;
+}
+
+static bool find_places(struct labeller *l, const struct json *messages,
+                        const struct jinja_output *render)
+{
+    size_t turn = 0;
+
+    for (const struct json *message = messages->child; message; message = message->next)
+        if (!add_message(l, message, turn++))
+            return false;
+    if (l->n_sources)
+        qsort(l->sources, l->n_sources, sizeof *l->sources, by_address);
+    if (!places_by_address(l, render))
+        return false;
+    turn = 0;
+    for (const struct json *message = messages->child; message; message = message->next, turn++)
+        if (!has_place(l, turn) && !place_by_search(l, message, turn))
+            return false;
+    if (l->n_places)
+        qsort(l->places, l->n_places, sizeof *l->places, by_begin);
+    turn = 0;
+    for (const struct json *message = messages->child; message; message = message->next, turn++)
+        for (size_t i = 0; i < l->n_places; i++)
+            if (l->places[i].turn == turn)
+                l->places[i].side = labels_side_of_role(turn_role(message));
+    return true;
+}
+
+/* ---- From places to tokens ---- */
+
+void labels_set_side(struct labeller *l, size_t begin, size_t end, enum token_side side)
+{
+    if (begin < end)
+        memset(l->side + begin, side, end - begin);
+}
+
+static struct str token_text(const struct labeller *l, size_t i)
+{
+    return str_from(l->shown.p + l->row.begin[i], l->row.end[i] - l->row.begin[i]);
+}
+
+static bool is_blank_token(const struct labeller *l, size_t i)
+{
+    return str_trim(token_text(l, i)).n == 0;
+}
+
+/* A token that closes a turn in any of the families. */
+static bool is_end_token(const struct labeller *l, size_t i)
+{
+    static const char *const WORDS[] = {"end", "eot", "eom", "eos", "return", "turn|", "/s>"};
+    struct str text = token_text(l, i);
+
+    if (l->eos_id != NONE && l->row.ids[i] == l->eos_id)
+        return true;
+    if (!tokenizer_is_added(l->tokenizer, l->row.ids[i]))
+        return false;
+    if (str_has_ignoring_case(text, "header"))
+        return false;
+    for (size_t w = 0; w < sizeof WORDS / sizeof WORDS[0]; w++)
+        if (str_has_ignoring_case(text, WORDS[w]))
+            return true;
+    return false;
+}
+
+/* The end of turn at the start of a gap: end tokens with the blanks between and behind them. Text before
+ * the first one (arguments of a call) is still the turn's. */
+static size_t end_of_turn(const struct labeller *l, size_t begin, size_t end)
+{
+    size_t i = begin, behind = begin;
+
+    for (size_t first = begin; first < end; first++)
+        if (is_end_token(l, first)) {
+            i = first;
+            break;
+        }
+    while (i < end) {
+        if (is_end_token(l, i)) {
+            behind = ++i;
+            continue;
+        }
+        if (!is_blank_token(l, i))
+            break;
+        i++;
+    }
+    if (behind > begin || i == end)
+        behind = i;         /* blanks behind an end token, or nothing but blanks */
+    return behind;
+}
+
+static void divide_gap(struct labeller *l, size_t begin, size_t end, enum token_side before,
+                       enum token_side after)
+{
+    size_t header = begin;
+
+    if (begin >= end)
+        return;
+    if (before != SIDE_OF_NOBODY) {
+        header = end_of_turn(l, begin, end);
+        labels_set_side(l, begin, header, before);
+    } else {
+        while (header < end && l->row.begin[header] == l->row.end[header])
+            header++;       /* added by the tokenizer, not of the text */
+    }
+    labels_set_side(l, header, end, after == SIDE_OF_ASSISTANT ? SIDE_OF_HEADER : after);
+}
+
+int labels_sides_rendered(struct labeller *l, const struct json *messages,
+                          const struct jinja_output *render, struct error *err)
+{
+    size_t i = 0, gap = 0;
+    enum token_side before = SIDE_OF_NOBODY;
+
+    if (!find_places(l, messages, render))
+        return no_memory(err);
+    l->has_sides = l->n_places > 0;
+    l->n_prompt = l->n;
+    for (size_t p = 0; p < l->n_places; p++) {
+        const struct turn_place *place = &l->places[p];
+
+        while (i < l->n && l->row.end[i] <= place->begin)
+            i++;
+        size_t first = i;
+        while (i < l->n && l->row.begin[i] < place->end)
+            i++;
+        if (first == i)
+            continue;
+        divide_gap(l, gap, first, before, place->side);
+        labels_set_side(l, first, i, place->side);
+        if (place->side == SIDE_OF_ASSISTANT && l->n_prompt == l->n)
+            l->n_prompt = first;
+        before = place->side;
+        gap = i;
+    }
+    if (gap < l->n && before != SIDE_OF_NOBODY)
+        divide_gap(l, gap, l->n, before, SIDE_OF_NOBODY);
+    return OK;
+}
+
+void labels_sides_split(struct labeller *l, size_t boundary)
+{
+    if (boundary > l->n)
+        boundary = l->n;
+    labels_set_side(l, 0, boundary, SIDE_OF_USER);
+    labels_set_side(l, boundary, l->n, SIDE_OF_ASSISTANT);
+    for (size_t i = 0; i < boundary && l->row.begin[i] == l->row.end[i]; i++)
+        l->side[i] = SIDE_OF_NOBODY;
+    l->n_prompt = boundary;
+    l->has_sides = true;
+}
+
+void labels_explain(struct labeller *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->trained[i] || l->why[i] != WHY_PROMPT)
+            continue;
+        if (l->side[i] == SIDE_OF_HEADER)
+            l->why[i] = WHY_HEADER;
+        else if (l->side[i] == SIDE_OF_ASSISTANT)
+            l->why[i] = WHY_END;
+    }
+}
+
+/* ---- By shape ---- */
+
+static int find_specials(struct labeller *l, struct error *err)
+{
+    size_t capacity = 0;
+
+    l->has_specials = true;
+    if (!l->tokenizer)
+        return OK;
+    uint32_t n = tokenizer_size(l->tokenizer);
+    for (uint32_t id = 0; id < n && l->n_specials < 512; id++) {
+        if (!tokenizer_is_special(l->tokenizer, id))
+            continue;
+        struct str text = tokenizer_token(l->tokenizer, id);
+        if (str_trim(text).n == 0)
+            continue;
+        if (!room(&l->specials, l->n_specials, &capacity, sizeof *l->specials))
+            return no_memory(err);
+        l->specials[l->n_specials++] = text;
+    }
+    return OK;
+}
+
+static bool is_role(const struct prompt_segment *segment, const char *role)
+{
+    return strcmp(segment->role, role) == 0;
+}
+
+static bool shape_has_turns(const struct prompt_shape *shape)
+{
+    bool has_user = false, has_assistant = false;
+
+    for (size_t i = 0; i < shape->n; i++) {
+        bool is_header = shape->segments[i].part == PART_MARKER;
+
+        has_user |= is_header && is_role(&shape->segments[i], "user");
+        has_assistant |= is_header && is_role(&shape->segments[i], "assistant");
+    }
+    return has_user && has_assistant && shape->family != FAMILY_NONE;
+}
+
+/* A marker without a role ends the turn before it. */
+static enum token_side side_of_segment(const struct prompt_segment *segment, enum token_side before)
+{
+    if (segment->role[0] == '\0')
+        return segment->part == PART_MARKER ? before : SIDE_OF_NOBODY;
+    enum token_side side = labels_side_of_role(str_of(segment->role));
+    return segment->part == PART_MARKER && side == SIDE_OF_ASSISTANT ? SIDE_OF_HEADER : side;
+}
+
+int labels_sides_by_markers(struct labeller *l, struct error *err)
+{
+    struct prompt_shape shape;
+    enum token_side before = SIDE_OF_NOBODY;
+    size_t i = 0;
+
+    if (!l->has_specials) {
+        int rc = find_specials(l, err);
+        if (rc != OK)
+            return rc;
+    }
+    prompt_shape_of(l->shown, l->specials, l->n_specials, l->arena, &shape);
+    if (!shape_has_turns(&shape))
+        return OK;
+    l->has_sides = true;
+    l->n_prompt = l->n;
+    for (size_t s = 0; s < shape.n; s++) {
+        const struct prompt_segment *segment = &shape.segments[s];
+        enum token_side side = side_of_segment(segment, before);
+
+        for (; i < l->n && l->row.begin[i] < segment->end; i++) {
+            if (l->row.begin[i] == l->row.end[i])
+                continue;
+            l->side[i] = (uint8_t)side;
+            if (side == SIDE_OF_ASSISTANT && l->n_prompt == l->n)
+                l->n_prompt = i;
+        }
+        before = side == SIDE_OF_HEADER ? SIDE_OF_ASSISTANT : side;
+    }
+    return OK;
+}
