@@ -225,8 +225,11 @@ static int reload(struct run_facts *facts, struct store *store, struct error *er
     struct facts_cache *cache = facts->cache;
 
     cache->audits_known = false;
-    cache->counted = NULL;
+    cache->samples = NULL; /* with the numbers of the older audits */
     cache->lengths_known = false;
+    cache->lengths = NULL;
+    cache->n_lengths = 0;
+    cache->lengths_of = NULL;
     return store_audits(store, facts->run.id, cache->arena, &cache->stored_audits,
                         &cache->n_stored_audits, err);
 }

@@ -104,6 +104,10 @@ int audit_recorded_row(const struct json *line, size_t index, const struct audit
 
 MUST_CHECK int audit_put(struct store *store, int64_t run_id, const struct audit *audit,
                          uint64_t key, struct error *err);
+/* The rows with the audit's numbers instead of estimated ones, in the facts' arena; the rows as they
+ * are when there is no audit of that data set. */
+const struct sample *audit_samples(const struct run_facts *facts, const struct dataset *dataset,
+                                   const struct sample *samples, size_t n);
 /* Fills cache->audits from cache->stored_audits, with their rows. */
 MUST_CHECK int audit_load(const struct run_facts *facts, struct error *err);
 

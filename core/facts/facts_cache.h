@@ -43,6 +43,7 @@ struct facts_cache {
     struct facts_name *curves;
     struct facts_points *points;
     const struct loss_zero *loss_zero; /* loss_zero.c: read once */
+    const struct prompt_pair *prompt_pair; /* prompt_pair.c: made once */
     const struct curve *const *eval_losses;
     size_t n_eval_losses;
     bool eval_losses_known;
@@ -57,7 +58,6 @@ struct facts_cache {
     const struct audit *const *audits;        /* audit.c: loaded once */
     size_t n_audits;
     bool audits_known;
-    struct facts_sample_list *counted; /* audit.c: samples with the numbers of an audit */
     struct error failure; /* the first failure of a load on demand */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/facts/audit.h"
 #include "core/facts/facts_cache.h"
 #include "core/store/store.h"
 
@@ -62,13 +63,29 @@ static bool is_split(const struct dataset *dataset, const char *split)
     return dataset->split && strcmp(dataset->split, split) == 0;
 }
 
+/* Without a file of lengths: what the audit of the training rows counted. */
+static void lengths_of_audit(const struct run_facts *facts)
+{
+    struct facts_cache *cache = facts->cache;
+    size_t n;
+    const struct audit *const *audits = facts_audits(facts, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (audits[i]->basis == AUDIT_SIMULATED && !audits[i]->is_partial && audits[i]->rows &&
+            is_split(audits[i]->dataset, "train") &&
+            (!cache->lengths_of || audits[i]->dataset->n_rows > cache->lengths_of->n_rows))
+            cache->lengths_of = audits[i]->dataset;
+    if (cache->lengths_of)
+        cache->lengths = facts_samples(facts, cache->lengths_of, &cache->n_lengths);
+}
+
 static void load_lengths(const struct run_facts *facts)
 {
     struct facts_cache *cache = facts->cache;
     struct error err;
 
     cache->lengths_known = true;
-    for (size_t i = 0; i < facts->n_datasets; i++) {
+    for (size_t i = 0; !cache->memory && i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
 
         if (!has_form(dataset, "lengths") || is_split(dataset, "eval") || is_split(dataset, "test"))
@@ -80,6 +97,7 @@ static void load_lengths(const struct run_facts *facts)
             cache->lengths_of = dataset;
         return;
     }
+    lengths_of_audit(facts);
 }
 
 const struct sample *facts_lengths(const struct run_facts *facts, size_t *n,
@@ -88,12 +106,13 @@ const struct sample *facts_lengths(const struct run_facts *facts, size_t *n,
     struct facts_cache *cache = facts->cache;
     const struct facts_memory *memory = cache->memory;
 
-    if (!memory && !cache->lengths_known)
+    bool is_given = memory && memory->lengths;
+    if (!is_given && !cache->lengths_known)
         load_lengths(facts);
-    *n = memory ? memory->n_lengths : cache->n_lengths;
+    *n = is_given ? memory->n_lengths : cache->n_lengths;
     if (dataset)
-        *dataset = memory ? memory->lengths_of : cache->lengths_of;
-    return memory ? memory->lengths : cache->lengths;
+        *dataset = is_given ? memory->lengths_of : cache->lengths_of;
+    return is_given ? memory->lengths : cache->lengths;
 }
 
 /* Rows that were trained on, as far as a file says so: not lengths, not label samples. */

@@ -12,6 +12,10 @@ struct mask_policy {
     const char *framework;      /* "TRL 1.16.0", "LLaMA-Factory" */
     const char *because;        /* what in the files decided: "trl 1.16.0 in pip_freeze.txt" */
     const char *assumption;     /* NULL: certain; else what is assumed ("TRL 1.15 or later") */
+    /* Assumed too, but of no weight while no row is longer than the limit. */
+    const char *length_assumption;
+    /* Of the version alone: of no weight while `other` gives the same labels. */
+    const char *version_assumption;
     /* A second rule that the files do not rule out and that may give other labels. */
     bool has_other;
     struct label_policy other;

@@ -144,7 +144,7 @@ static void by_versions(struct policy_maker *maker, struct span_of_versions span
         out->has_other = differs(&out->policy, &out->other);
         if (!out->has_other)
             continue;
-        out->assumption = arena_printf(maker->arena, "TRL %s or later", BREAKS[i]);
+        out->version_assumption = arena_printf(maker->arena, "TRL %s or later", BREAKS[i]);
         out->other_assumption = arena_printf(maker->arena, "TRL before %s", BREAKS[i]);
         out->missing = "pip_freeze.txt, for the version of TRL";
     }
@@ -159,7 +159,7 @@ void policy_trl(struct policy_maker *maker)
     out->is_known = true;
     (void)policy_max_length(maker, TRL_LENGTH, &is_stated);
     if (!is_stated)
-        policy_assume(maker, &out->assumption, "max_length left at its default of 1024");
+        out->length_assumption = "max_length left at its default of 1024";
     if (!facts_setting(maker->facts, "completion_only_loss") &&
         !facts_setting(maker->facts, "assistant_only_loss") &&
         !facts_has_whole_arguments(maker->facts))
@@ -283,7 +283,7 @@ void policy_unsloth(struct policy_maker *maker)
     out->other.stops_at_end_tokens = false;
     out->other.drops_masked = false;
     out->has_other = true;
-    out->assumption = "a version of Unsloth that ends a response at the end token";
+    out->version_assumption = "a version of Unsloth that ends a response at the end token";
     out->other_assumption = "an older Unsloth, which runs on to the next instruction";
     out->missing = "pip_freeze.txt, for the version of Unsloth";
 }

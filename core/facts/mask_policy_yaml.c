@@ -62,7 +62,7 @@ void policy_llamafactory(struct policy_maker *maker)
     if (!name)
         policy_assume(maker, &out->assumption, "the template \"empty\", since none was stated");
     if (!is_stated)
-        policy_assume(maker, &out->assumption, "cutoff_len left at its default of 2048");
+        out->length_assumption = "cutoff_len left at its default of 2048";
 }
 
 /* ---- axolotl ---- */
@@ -157,5 +157,5 @@ void policy_axolotl(struct policy_maker *maker)
     out->policy = policy;
     out->is_known = true;
     if (!is_stated)
-        policy_assume(maker, &out->assumption, "sequence_len left at its default of 512");
+        out->length_assumption = "sequence_len left at its default of 512";
 }

@@ -1,4 +1,5 @@
-/* The rows of a dataset, loaded when a check asks for them. */
+/* The rows of a dataset, loaded when a check asks for them, with the numbers of their audit. */
+#include "core/facts/audit_parts.h"
 #include "core/facts/facts_cache.h"
 #include "core/store/store.h"
 
@@ -13,30 +14,41 @@ static const struct sample *samples_from_memory(const struct facts_memory *memor
     return NULL;
 }
 
-const struct sample *facts_samples(const struct run_facts *facts, const struct dataset *dataset,
-                                   size_t *n)
+static bool load(const struct run_facts *facts, const struct dataset *dataset,
+                 struct facts_sample_list *list)
 {
     struct facts_cache *cache = facts->cache;
     struct error err;
 
+    if (cache->memory) {
+        list->samples = samples_from_memory(cache->memory, dataset->id, &list->n);
+        return list->samples != NULL;
+    }
+    if (store_samples(cache->store, dataset->id, cache->arena, &list->samples, &list->n, &err) !=
+        OK) {
+        facts_fail(facts, &err);
+        return false;
+    }
+    return true;
+}
+
+const struct sample *facts_samples(const struct run_facts *facts, const struct dataset *dataset,
+                                   size_t *n)
+{
+    struct facts_cache *cache = facts->cache;
+
     *n = 0;
     if (!dataset)
         return NULL;
-    if (cache->memory)
-        return samples_from_memory(cache->memory, dataset->id, n);
     for (struct facts_sample_list *known = cache->samples; known; known = known->next)
         if (known->dataset_id == dataset->id) {
             *n = known->n;
             return known->samples;
         }
     struct facts_sample_list *list = arena_alloc(cache->arena, sizeof *list);
-    if (!list)
+    if (!list || !load(facts, dataset, list))
         return NULL;
-    if (store_samples(cache->store, dataset->id, cache->arena, &list->samples, &list->n, &err) !=
-        OK) {
-        facts_fail(facts, &err);
-        return NULL;
-    }
+    list->samples = audit_samples(facts, dataset, list->samples, list->n);
     list->dataset_id = dataset->id;
     list->next = cache->samples;
     cache->samples = list;
