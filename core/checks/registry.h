@@ -28,17 +28,26 @@
     X(diverged)                          \
     X(resume_jump)                       \
     X(grad_accum_loss_scale)             \
+    /* 2 prompts */                      \
+    X(double_bos)                        \
+    X(padding_side)                      \
+    X(eos_config_mismatch)               \
     /* 3 supervised */                   \
     X(flat_zero_trainable)               \
     X(flat_target_modules_mismatch)      \
     X(flat_wrong_label_column)           \
     X(no_generation_markers)             \
+    X(truncation_cuts_answer)            \
     X(flat_all_masked)                   \
     X(loss_zero_all_masked)              \
     X(flat_no_grad)                      \
     X(lr_zero)                           \
     X(loss_flat)                         \
     X(overfit_ten_failed)                \
+    X(prompt_not_masked)                 \
+    X(pad_equals_eos)                    \
+    X(never_stops)                       \
+    X(new_tokens_untrained)              \
     X(dropped_rows)                      \
     X(packing_cross_contamination)       \
     /* P preference */                   \

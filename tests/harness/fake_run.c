@@ -25,6 +25,8 @@ struct fake_run {
     struct answer answers[16];
     struct sample *lengths;
     struct facts_sample_set samples[16];
+    struct audit audits[8];
+    const struct audit *audit_list[8];
 };
 
 static void need_room(size_t n, size_t capacity)
@@ -296,6 +298,56 @@ void fake_dataset(struct fake_run *run, const char *split, const char *form, int
                                                         .columns = "",
                                                         .n_rows = n_rows};
     facts->n_datasets++;
+}
+
+static void sum_audit(struct audit *audit)
+{
+    for (int64_t i = 0; i < audit->n_rows; i++) {
+        const struct audit_row *row = &audit->rows[i];
+
+        for (int k = 0; k < (int)(sizeof audit->n_flagged / sizeof audit->n_flagged[0]); k++)
+            audit->n_flagged[k] += (row->flags >> k) & 1;
+        audit->n_tokens += row->n_tokens > 0 ? row->n_tokens : 0;
+        audit->n_trained += row->n_trained > 0 ? row->n_trained : 0;
+        audit->n_trained_prompt += row->n_trained_prompt > 0 ? row->n_trained_prompt : 0;
+        audit->n_with_sides += (row->flags & AUDIT_HAS_SIDES) != 0;
+    }
+}
+
+struct audit *fake_audit(struct fake_run *run, const char *split, enum audit_basis basis,
+                         const struct audit_row *rows, size_t n)
+{
+    size_t at = run->memory.n_audits++;
+
+    need_room(at, sizeof run->audits / sizeof *run->audits);
+    fake_dataset(run, split, basis == AUDIT_RECORDED ? "tokens" : "messages", (int64_t)n);
+    struct audit_row *copy = arena_array(run->arena, n + 1, sizeof *copy);
+    if (!copy)
+        BUG("no memory for a fake audit");
+    memcpy(copy, rows, n * sizeof *copy);
+    run->audits[at] = (struct audit){
+        .basis = basis,
+        .dataset = &run->datasets[run->memory.lists.n_datasets - 1],
+        .policy = basis == AUDIT_RECORDED ? "recorded labels" : "a trainer",
+        .n_rows = (int64_t)n,
+        .n_file_rows = (int64_t)n,
+        .rows = copy,
+        .max_length = NONE,
+        .pad_id = NONE,
+        .eos_id = NONE,
+        .bos_id = NONE,
+        .turn_end_id = NONE,
+        .last_id = NONE,
+        .first_refused_row = NONE,
+        .n_vocab = NONE,
+        .first_new_id = NONE,
+        .max_id = NONE,
+        .max_id_row = NONE,
+    };
+    sum_audit(&run->audits[at]);
+    run->audit_list[at] = &run->audits[at];
+    run->memory.audits = run->audit_list;
+    return &run->audits[at];
 }
 
 void fake_dataset_name(struct fake_run *run, const char *name)

@@ -16,6 +16,7 @@
 
 #include "core/checks/check.h"
 #include "core/checks/runner.h"
+#include "core/facts/audit.h"
 
 #define FAKE_LOG 1          /* id of the first source */
 
@@ -64,6 +65,11 @@ void fake_dataset(struct fake_run *run, const char *split, const char *form, int
 void fake_dataset_name(struct fake_run *run, const char *name);
 /* Rows of the dataset added last. */
 void fake_samples(struct fake_run *run, const struct sample *samples, size_t n);
+/* An audit of a data set of its own ("tokens" when recorded, else "messages") with these rows: ids NONE,
+ * counts summed, no assumption; of all rows unless is_sampled is set. May be changed until the facts
+ * are made. */
+struct audit *fake_audit(struct fake_run *run, const char *split, enum audit_basis basis,
+                         const struct audit_row *rows, size_t n);
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n);
 void fake_generation(struct fake_run *run, const struct generation *generation);
 void fake_note(struct fake_run *run, enum note_severity severity, const char *message);

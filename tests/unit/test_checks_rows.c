@@ -16,19 +16,22 @@ static const double DEAD[] = {2.1, 1.9, 1.8, 0, 0, 0}, DEAD_G[] = {1, 1, 1, NAN,
 
 /* ---- nan-all-masked-rows ---- */
 
-static struct sample label_row(int32_t n_trained)
+static struct audit_row masked_or_not(int32_t n_trained)
 {
-    return (struct sample){.n_tokens = 96, .n_prompt_tokens = -1, .n_trained = n_trained};
+    return (struct audit_row){.n_tokens = 96,
+                              .n_prompt = -1,
+                              .n_trained = n_trained,
+                              .flags = n_trained ? 0 : AUDIT_ALL_MASKED,
+                              .last_id = -1};
 }
 
 static void add_labels(struct fake_run *run, const char *split, size_t n, size_t every)
 {
-    struct sample rows[400];
+    struct audit_row rows[400];
 
     for (size_t i = 0; i < n; i++)
-        rows[i] = label_row(every && i % every == every - 1 ? 0 : 12);
-    fake_dataset(run, split, "tokens", (int64_t)n);
-    fake_samples(run, rows, n);
+        rows[i] = masked_or_not(every && i % every == every - 1 ? 0 : 12);
+    fake_audit(run, split, AUDIT_RECORDED, rows, n);
 }
 
 static void masked_rows_and_a_nan_fail_with_the_row(void **state)
@@ -300,18 +303,15 @@ static void a_run_in_bf16_has_no_scale(void **state)
 
 static void a_sample_without_masked_rows_is_not_the_whole(void **state)
 {
-    struct sample rows[3];
+    struct audit_row rows[3];
     struct check_result r;
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
-        rows[i] = label_row(12);
+        rows[i] = masked_or_not(12);
     for (int is_sample = 0; is_sample < 2; is_sample++) {
         struct fake_run *run = fake_run_with_rows(DEAD, NULL, 3);
-        fake_dataset(run, "train", "tokens", 3);
-        if (is_sample)
-            fake_dataset_name(run, "labels_sample.jsonl");
-        fake_samples(run, rows, 3);
+        fake_audit(run, "train", AUDIT_RECORDED, rows, 3)->is_sampled = is_sample;
         fake_check(run, &check_nan_all_masked_rows, &r);
         assert_int_equal(r.verdict, is_sample ? VERDICT_UNKNOWN : VERDICT_PASS);
         fake_run_free(run);

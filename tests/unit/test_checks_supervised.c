@@ -24,12 +24,12 @@ static void expect(struct fake_run *run, const struct check *check, enum verdict
 static struct fake_run *with_masked_labels(size_t n)
 {
     struct fake_run *run = fake_run_new(KIND_SFT);
-    struct sample rows[8];
+    struct audit_row rows[8];
 
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct sample){.n_tokens = 96, .n_prompt_tokens = -1, .n_trained = 0};
-    fake_dataset(run, "train", "tokens", (int64_t)n);
-    fake_samples(run, rows, n);
+        rows[i] = (struct audit_row){
+            .n_tokens = 96, .n_prompt = -1, .flags = AUDIT_ALL_MASKED, .last_id = -1};
+    fake_audit(run, "train", AUDIT_RECORDED, rows, n);
     return run;
 }
 

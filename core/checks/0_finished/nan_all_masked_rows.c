@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
@@ -26,8 +27,9 @@ static bool applies(const struct run_facts *facts, const char **reason)
 /* Masked rows of one split, as far as rows were seen. */
 struct count {
     const struct dataset *dataset;    /* that has them */
+    const struct audit *audit;        /* labels; NULL: by estimated prompt lengths */
     int64_t n_rows, n_seen, n_masked; /* n_rows: of the split, NONE when not known */
-    bool is_exact;                    /* by labels; else by estimated prompt lengths */
+    bool is_exact;                    /* by labels without an assumption */
     int64_t rows[ROWS_SHOWN];
     int32_t prompt_tokens[ROWS_SHOWN];
 };
@@ -67,11 +69,37 @@ static int masks_prompt(const struct run_facts *facts)
     return -1;
 }
 
-static bool is_masked(const struct sample *sample, bool has_labels, double limit)
+static void add_masked(struct count *count, int64_t row, int32_t prompt_tokens)
 {
-    if (has_labels)
-        return sample->n_trained == 0;
-    return (double)sample->n_prompt_tokens >= limit;
+    if (count->n_masked < ROWS_SHOWN) {
+        count->rows[count->n_masked] = row;
+        count->prompt_tokens[count->n_masked] = prompt_tokens;
+    }
+    count->n_masked++;
+}
+
+/* A masked row that the trainer drops is in no batch. */
+static bool count_labels(const struct run_facts *facts, const char *split, struct count *count)
+{
+    const struct audit *audit = labels_of(facts, split);
+
+    if (!audit)
+        return false;
+    /* A sample without such a row says less than all rows simulated. */
+    if (labels_count(audit, AUDIT_ALL_MASKED) == 0) {
+        const struct audit *other = labels_beside(facts, audit, AUDIT_ALL_MASKED);
+
+        audit = other ? other : audit;
+    }
+    *count = (struct count){.dataset = audit->dataset,
+                            .audit = audit,
+                            .n_rows = audit->n_file_rows,
+                            .n_seen = labels_seen(audit),
+                            .is_exact = audit->assumption == NULL};
+    for (int64_t i = 0; i < audit->n_rows; i++)
+        if (labels_row_has(&audit->rows[i], AUDIT_ALL_MASKED, AUDIT_DROPPED))
+            add_masked(count, i, audit->rows[i].n_prompt);
+    return true;
 }
 
 static void count_rows(const struct run_facts *facts, const struct dataset *dataset, double limit,
@@ -79,24 +107,16 @@ static void count_rows(const struct run_facts *facts, const struct dataset *data
 {
     size_t n = 0;
     const struct sample *samples = facts_samples(facts, dataset, &n);
-    bool has_labels = dataset->form && strcmp(dataset->form, "tokens") == 0;
-    struct count own = {.dataset = dataset, .n_rows = dataset->n_rows, .is_exact = has_labels};
+    struct count own = {.dataset = dataset, .n_rows = dataset->n_rows};
 
     for (size_t i = 0; i < n; i++) {
-        if (has_labels ? samples[i].n_trained < 0 : samples[i].n_prompt_tokens < 0)
+        if (samples[i].n_prompt_tokens < 0)
             continue;
         own.n_seen++;
-        if (!is_masked(&samples[i], has_labels, limit))
-            continue;
-        if (own.n_masked < ROWS_SHOWN) {
-            own.rows[own.n_masked] = (int64_t)i;
-            own.prompt_tokens[own.n_masked] = samples[i].n_prompt_tokens;
-        }
-        own.n_masked++;
+        if ((double)samples[i].n_prompt_tokens >= limit)
+            add_masked(&own, (int64_t)i, samples[i].n_prompt_tokens);
     }
-    /* Labels before estimates, then the file that saw more rows. */
-    if (own.n_seen > 0 && (!count->dataset || (own.is_exact && !count->is_exact) ||
-                           (own.is_exact == count->is_exact && own.n_masked > count->n_masked)))
+    if (own.n_seen > 0 && (!count->dataset || own.n_masked > count->n_masked))
         *count = own;
 }
 
@@ -131,12 +151,18 @@ static void count_all(const struct run_facts *facts, struct masked *m)
 {
     bool by_text = masks_prompt(facts) == 1 && isfinite(m->limit) && !drops_masked_rows(facts) &&
                    facts_bool(facts, "packing") != 1;
+    bool has_train = count_labels(facts, "train", &m->train);
+    bool has_eval = count_labels(facts, "eval", &m->eval) || count_labels(facts, "test", &m->eval);
 
-    for (size_t i = 0; i < facts->n_datasets; i++) {
+    for (size_t i = 0; by_text && i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
-        bool has_labels = dataset->form && strcmp(dataset->form, "tokens") == 0;
-        if (has_labels || by_text)
-            count_rows(facts, dataset, m->limit, is_eval_split(dataset) ? &m->eval : &m->train);
+        bool is_eval = is_eval_split(dataset);
+
+        if (dataset->form && (strcmp(dataset->form, "tokens") == 0 ||
+                              strcmp(dataset->form, "lengths") == 0))
+            continue;
+        if (is_eval ? !has_eval : !has_train)
+            count_rows(facts, dataset, m->limit, is_eval ? &m->eval : &m->train);
     }
     m->n_degenerate = count_degenerate(facts);
 }
@@ -288,6 +314,8 @@ static bool is_whole(const struct run_facts *facts, const struct count *c)
 {
     int64_t rows = facts_train_rows(facts, NULL);
 
+    if (c->audit)
+        return labels_are_all(c->audit);
     if (!c->dataset || c->n_seen < c->n_rows)
         return false;
     if (rows == NONE)
@@ -317,7 +345,7 @@ static int nothing_found(struct check_ctx *ctx, const struct masked *m, bool eva
     if (m->train.dataset)
         return check_unknown(ctx, "the labels of all rows: %lld were seen",
                              (long long)m->train.n_seen);
-    return check_unknown(ctx, "%s", need_hint(NEEDS_LABELS));
+    return labels_unknown(ctx, "train");
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -346,7 +374,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_nan_all_masked_rows = {
     .id = "nan-all-masked-rows",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "No row is left without a supervised token",

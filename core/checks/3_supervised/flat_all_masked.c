@@ -1,11 +1,12 @@
-/* flat-all-masked (CHECKS.md C3.6): are some label positions not -100? By recorded labels, by the
- * warnings against the rows seen, by what the frameworks count. A few ignored rows are not this. */
+/* flat-all-masked (CHECKS.md C3.6): are some label positions not -100? By the audit of the rows
+ * (recorded or simulated), by the warnings against the rows seen, by what the frameworks count. A few
+ * ignored rows are not this. */
 #include <math.h>
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
-#include "core/facts/label_rows.h"
 #include "core/facts/loss_zero.h"
 
 #define LEAST_ROWS 3
@@ -31,29 +32,58 @@ static void add_fixes(struct check_ctx *ctx)
 }
 
 /* The sample holds every row that was trained on. */
-static bool are_all_rows(const struct run_facts *facts, const struct label_rows *rows)
+static bool are_all_rows(const struct run_facts *facts, const struct audit *audit)
 {
     int64_t trained = facts_train_rows(facts, NULL);
 
-    return trained != NONE && trained <= (int64_t)rows->n;
+    return (trained != NONE && trained <= labels_seen(audit)) ||
+           (audit->basis == AUDIT_SIMULATED && labels_are_all(audit));
 }
 
-static bool read_labels(struct check_ctx *ctx, struct label_rows *rows)
+/* What was looked for, and the run of tokens that comes nearest to it. */
+static void show_marker(struct check_ctx *ctx, const struct audit *audit)
 {
-    label_rows_read(ctx->facts, "train", rows);
-    if (!rows->dataset)
-        return false;
-    struct evidence *e = evidence_add(ctx, "dataset", "%zu of %zu recorded label rows are all -100",
-                                      rows->n_all_masked, rows->n);
+    if (!audit->marker)
+        return;
+    evidence_add(ctx, "number", "marker looked for: \"%s\"%s%s", audit->marker,
+                 audit->marker_ids ? ", ids " : "", audit->marker_ids ? audit->marker_ids : "");
+    if (!audit->nearest_ids && !audit->nearest_text)
+        return;
+    evidence_add(ctx, "number", "nearest in the row: \"%s\"%s%s",
+                 audit->nearest_text ? audit->nearest_text : "", audit->nearest_ids ? ", ids " : "",
+                 audit->nearest_ids ? audit->nearest_ids : "");
+}
 
-    e->source_id = rows->dataset->source_id;
-    e->row = rows->first_masked;
-    if (rows->n_all_masked == rows->n && rows->n < LEAST_ROWS && !are_all_rows(ctx->facts, rows))
-        (void)check_unknown(ctx, "%zu more rows of labels_sample.jsonl: all %zu are masked",
-                            LEAST_ROWS - rows->n, rows->n);
-    else if (rows->n_all_masked == rows->n)
-        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
-                         "all %zu inspected rows have no supervised token", rows->n);
+static bool read_labels(struct check_ctx *ctx)
+{
+    const struct audit *audit = labels_of(ctx->facts, "train");
+
+    if (!audit)
+        return false;
+    int64_t n = labels_seen(audit), masked = labels_count(audit, AUDIT_ALL_MASKED);
+    bool nearly_all = (double)masked >= MOST_ROWS * (double)n;
+    labels_tell(ctx, audit);
+    if (masked > 0) {
+        (void)labels_show_rows(ctx, audit, AUDIT_ALL_MASKED, 0, "has no supervised token");
+        evidence_number(ctx, (double)masked, MOST_ROWS * (double)n, "%s are all -100",
+                        labels_words(ctx, audit, masked));
+    }
+    if (!nearly_all)
+        return true;
+    show_marker(ctx, audit);
+    if (n < LEAST_ROWS && !are_all_rows(ctx->facts, audit))
+        (void)check_unknown(ctx, "%lld more rows of labels_sample.jsonl: all %lld are masked",
+                            (long long)(LEAST_ROWS - n), (long long)n);
+    else if (audit->assumption)
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "labels",
+                         "%s have no supervised token", labels_words(ctx, audit, masked));
+    else
+        (void)check_fail(ctx, labels_confidence(audit), "labels",
+                         masked == n ? "all %lld inspected rows have no supervised token%s"
+                                     : "%lld of the inspected rows have no supervised token%s",
+                         (long long)masked,
+                         labels_count(audit, AUDIT_NO_MARKER) == masked
+                             ? ": the response marker does not stand in them" : "");
     return true;
 }
 
@@ -208,10 +238,21 @@ static bool read_warnings(struct check_ctx *ctx)
     return true;
 }
 
+/* The labels speak against it, as far as they go. */
+static int some_supervised(struct check_ctx *ctx, const struct audit *audit)
+{
+    int64_t n = labels_seen(audit), masked = labels_count(audit, AUDIT_ALL_MASKED);
+
+    if (masked == 0 && (n >= 30 || labels_are_all(audit)))
+        return check_pass(ctx, labels_confidence(audit), "each of %s has supervised tokens",
+                          labels_words(ctx, audit, n));
+    return check_pass(ctx, CONFIDENCE_LIKELY, "%s have supervised tokens; not all are masked",
+                      labels_words(ctx, audit, n - masked));
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
-    struct label_rows rows;
-    bool has_labels = read_labels(ctx, &rows);
+    bool has_labels = read_labels(ctx);
     bool has_messages = read_messages(ctx) || read_token_count(ctx);
 
     (void)err;
@@ -222,26 +263,19 @@ static int run(struct check_ctx *ctx, struct error *err)
         add_fixes(ctx);
         return OK;
     }
-    if (has_labels && rows.n_all_masked < rows.n) {
-        if (rows.n_all_masked == 0 && rows.n >= 30)
-            return check_pass(ctx, CONFIDENCE_STRONG,
-                              "each of %zu recorded label rows has supervised tokens", rows.n);
-        return check_pass(ctx, CONFIDENCE_LIKELY,
-                          "%zu of %zu recorded label rows have supervised tokens; not all are masked",
-                          rows.n - rows.n_all_masked, rows.n);
-    }
+    if (has_labels && check_verdict(ctx) != VERDICT_UNKNOWN)
+        return some_supervised(ctx, labels_of(ctx->facts, "train"));
     if (has_warnings && check_verdict(ctx) != VERDICT_UNKNOWN)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "fewer than 90 %% of the rows seen were ignored in the loss");
     if (check_verdict(ctx) == VERDICT_UNKNOWN)
         return OK;
-    return check_unknown(ctx, "labels_sample.jsonl (a few rows of input_ids and labels as the collator "
-                              "gives them)");
+    return labels_unknown(ctx, "train");
 }
 
 const struct check check_flat_all_masked = {
     .id = "flat-all-masked",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Some label positions are not -100",

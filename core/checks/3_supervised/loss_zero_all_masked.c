@@ -2,8 +2,8 @@
  * of several readings of 0.0 (core/facts/loss_zero.h). */
 #include <math.h>
 
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
-#include "core/facts/label_rows.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/onset.h"
 
@@ -30,12 +30,15 @@ static bool applies(const struct run_facts *facts, const char **reason)
     return false;
 }
 
+/* All rows, by their labels. */
+static bool all_masked(const struct audit *audit)
+{
+    return audit && labels_count(audit, AUDIT_ALL_MASKED) == labels_seen(audit);
+}
+
 static bool labels_say_masked(const struct run_facts *facts)
 {
-    struct label_rows rows;
-
-    label_rows_read(facts, "train", &rows);
-    return (rows.dataset && rows.n_all_masked == rows.n) ||
+    return all_masked(labels_of(facts, "train")) ||
            facts_event(facts, "loss-zero-all-masked", NULL) != NULL ||
            facts_event(facts, "flat-all-masked", NULL) != NULL;
 }
@@ -67,6 +70,9 @@ static int report(struct check_ctx *ctx, const struct loss_zero *zero)
     const struct event *event = facts_event(ctx->facts, "loss-zero-all-masked", NULL);
     if (event)
         evidence_event(ctx, event);
+    const struct audit *audit = labels_of(ctx->facts, "train");
+    if (all_masked(audit))
+        (void)labels_show_rows(ctx, audit, AUDIT_ALL_MASKED, 0, "has no supervised token");
     check_begins(ctx, zero->loss->step[0]);
     check_fix(ctx, "decode one label sequence and look at what is not -100");
     check_fix(ctx, "give the response marker without a trailing blank or newline, or as ids");
@@ -104,7 +110,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_loss_zero_all_masked = {
     .id = "loss-zero-all-masked",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "The loss is not exactly 0.0",

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
-#include "core/facts/label_rows.h"
 
 static int wants_markers(const struct run_facts *facts, const struct setting **setting)
 {
@@ -63,6 +63,26 @@ static void add_fixes(struct check_ctx *ctx)
     check_fix(ctx, "or Unsloth's train_on_responses_only");
 }
 
+/* The error blames the template for them. */
+static int64_t rows_without_answer(struct check_ctx *ctx)
+{
+    const struct dataset *dataset = NULL;
+    int64_t found = 0;
+    size_t n = 0;
+
+    (void)facts_train_rows(ctx->facts, &dataset);
+    const struct sample *samples = facts_samples(ctx->facts, dataset, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!(samples[i].flags & SAMPLE_NO_ASSISTANT) || found++ >= LABEL_ROWS_SHOWN)
+            continue;
+        struct evidence *e =
+            evidence_add(ctx, "dataset", "row %zu: there is no assistant turn", i);
+        e->source_id = dataset->source_id;
+        e->row = (int64_t)i;
+    }
+    return found;
+}
+
 static bool read_log(struct check_ctx *ctx, int has_markers)
 {
     const struct event *event = facts_event(ctx->facts, "no-generation-markers", NULL);
@@ -71,6 +91,12 @@ static bool read_log(struct check_ctx *ctx, int has_markers)
         return false;
     evidence_event(ctx, event);
     check_begins(ctx, event->step);
+    if (has_markers == 1 && rows_without_answer(ctx) > 0) {
+        (void)check_pass(ctx, CONFIDENCE_LIKELY,
+                         "the template has the markers: the message is about rows without an assistant "
+                         "turn");
+        return true;
+    }
     if (has_markers == 1) {
         (void)check_unknown(ctx, "the training rows: the template has the markers, so the message "
                                  "points to rows without an assistant turn");
@@ -85,7 +111,7 @@ static bool read_log(struct check_ctx *ctx, int has_markers)
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct setting *wanted, *template;
-    struct label_rows rows;
+    const struct audit *audit = labels_of(ctx->facts, "train");
     int wants = wants_markers(ctx->facts, &wanted);
     int has_markers = template_has_markers(ctx->facts, &template);
 
@@ -98,11 +124,14 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (wants < 0)
         return check_unknown(ctx, "training_args.bin or the config (is assistant_only_loss on?)");
-    label_rows_read(ctx->facts, "train", &rows);
-    if (rows.dataset && rows.n_all_masked < rows.n)
-        return check_pass(ctx, CONFIDENCE_CERTAIN,
-                          "%zu of %zu recorded label rows have supervised tokens",
-                          rows.n - rows.n_all_masked, rows.n);
+    if (audit && audit->assumption)
+        audit = NULL;       /* whether the mask found anything would itself be assumed */
+    int64_t n = audit ? labels_seen(audit) : 0;
+    int64_t masked = audit ? labels_count(audit, AUDIT_ALL_MASKED) : 0;
+    labels_tell(ctx, audit);
+    if (audit && masked < n)
+        return check_pass(ctx, labels_confidence(audit), "%s have supervised tokens",
+                          labels_words(ctx, audit, n - masked));
     if (has_markers == 1)
         return check_pass(ctx, CONFIDENCE_STRONG, "the chat template has {%% generation %%} markers");
     if (has_markers < 0)
@@ -110,14 +139,12 @@ static int run(struct check_ctx *ctx, struct error *err)
                                   "tokenizer_config.json)");
     evidence_setting(ctx, wanted);
     evidence_setting(ctx, template);
-    if (rows.dataset) {
-        evidence_add(ctx, "dataset", "%zu of %zu recorded label rows are all -100", rows.n_all_masked,
-                     rows.n)
-            ->source_id = rows.dataset->source_id;
+    if (audit) {
+        (void)labels_show_rows(ctx, audit, AUDIT_ALL_MASKED, 0, "has no supervised token");
         add_fixes(ctx);
-        return check_fail(ctx, CONFIDENCE_CERTAIN, "labels",
-                          "assistant-only loss is on, the template has no {%% generation %%}, and all "
-                          "recorded labels are -100");
+        return check_fail(ctx, labels_confidence(audit), "labels",
+                          "assistant-only loss is on, the template has no {%% generation %%}, and %s "
+                          "are all -100", labels_words(ctx, audit, masked));
     }
     if (something_was_supervised(ctx->facts))
         return check_unknown(ctx, "labels_sample.jsonl (a few rows of input_ids and labels): the loss is "
@@ -129,7 +156,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_no_generation_markers = {
     .id = "no-generation-markers",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Assistant-only masking has the markers it needs",

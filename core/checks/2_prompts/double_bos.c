@@ -1,0 +1,117 @@
+/* double-bos (CHECKS.md C2.5): does exactly one BOS start the sequence? By the ids of the rows and of
+ * the served prompt; by what llama.cpp says. */
+#include <string.h>
+
+#include "core/checks/label_evidence.h"
+#include "core/checks/registry.h"
+
+#define SHARE_FAILS 0.5
+
+static const struct event *find(const struct run_facts *facts, const char *pattern)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(facts, "double-bos", event)))
+        if (event->pattern && strcmp(event->pattern, pattern) == 0)
+            return event;
+    return NULL;
+}
+
+static bool applies(const struct run_facts *facts, const char **reason)
+{
+    *reason = "encoder and decoder: no BOS begins the prompt";
+    return facts->run.kind != KIND_SEQ2SEQ || facts_event(facts, "double-bos", NULL);
+}
+
+static void add_fixes(struct check_ctx *ctx)
+{
+    check_fix(ctx, "tokenise rendered text with add_special_tokens=False, or let apply_chat_template "
+                   "tokenise it (tokenize=True)");
+    check_fix(ctx, "take the BOS out of the template, or out of the tokenizer (add_bos_token)");
+    check_fix(ctx, "keep training and serving the same");
+}
+
+/* ---- Training ---- */
+
+/* True when the rows' beginnings are known. */
+static bool judge_rows(struct check_ctx *ctx)
+{
+    const struct audit *audit = ids_of(ctx->facts, "train");
+
+    if (!audit || audit->bos_id == NONE)
+        return false;
+    double share = labels_share(audit, AUDIT_TWO_BOS);
+    int64_t n = labels_count(audit, AUDIT_TWO_BOS);
+    const char *bos = labels_token(ctx, audit->bos_id, NULL);
+
+    labels_tell(ctx, audit);
+    if (share < SHARE_FAILS) {
+        if (n > 0)
+            check_info(ctx, "%s begin with two BOS", labels_words(ctx, audit, n));
+        return true;
+    }
+    for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++)
+        if (labels_row_has(&audit->rows[i], AUDIT_TWO_BOS, 0)) {
+            labels_row(ctx, audit, i, 1, "row %lld begins with %s twice", (long long)i, bos);
+            shown++;
+        }
+    evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "bos_token"));
+    evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "add_bos_token"));
+    add_fixes(ctx);
+    /* Rows padded on the left with the BOS itself look the same. */
+    if (audit->pad_id == audit->bos_id && audit->basis == AUDIT_RECORDED)
+        (void)check_warn(ctx, CONFIDENCE_POSSIBLE, "train",
+                         "%s begin with %s twice; it is the pad token too, so it may be padding",
+                         labels_words(ctx, audit, n), bos);
+    else if (audit->assumption)
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "train", "%s begin with %s twice",
+                         labels_words(ctx, audit, n), bos);
+    else
+        (void)check_fail(ctx, labels_confidence(audit), "train", "%s begin with %s twice",
+                         labels_words(ctx, audit, n), bos);
+    return true;
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    const struct event *said = find(ctx->facts, "llamacpp-double-bos");
+    const struct event *handled = find(ctx->facts, "unsloth-double-bos");
+    const struct setting *bos = facts_setting_on(ctx->facts, SIDE_TOKENIZER, "bos_token");
+
+    (void)err;
+    if (said) {
+        evidence_event(ctx, said);
+        add_fixes(ctx);
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message",
+                         "the server added a BOS to a prompt that begins with one (%s:%lld)",
+                         facts_file_name(ctx->facts, said->source_id), (long long)said->line);
+    }
+    if (handled)
+        check_info(ctx, "Unsloth found two BOS and took one out (%s:%lld)",
+                   facts_file_name(ctx->facts, handled->source_id), (long long)handled->line);
+    bool has_rows = judge_rows(ctx);
+    if (check_verdict(ctx) >= VERDICT_WARN)
+        return OK;
+    if (!has_rows && bos && (bos->type == VALUE_NULL || !bos->value || !bos->value[0]) &&
+        !facts_event(ctx->facts, "double-bos", NULL))
+        return check_pass(ctx, CONFIDENCE_STRONG, "the tokenizer has no BOS token");
+    const struct audit *audit = ids_of(ctx->facts, "train");
+    if (!has_rows && audit && bos)
+        return check_unknown(ctx, "tokenizer.json of the run: which id its BOS has is not known");
+    if (!has_rows)
+        return labels_unknown(ctx, "train");
+    return check_unknown(ctx, "a captured request or prompt_infer.txt with its tokenizer: the training "
+                              "rows begin with one BOS or none");
+}
+
+const struct check check_double_bos = {
+    .id = "double-bos",
+    .version = 1,
+    .stage = STAGE_PROMPTS,
+    .severity = SEVERITY_MISLEADS,
+    .title = "Exactly one BOS starts the sequence",
+    .why = "A template that prints the BOS and a tokenizer that adds one give two: the first tokens "
+           "are not what the base model saw, and often not what the other side sends.",
+    .applies = applies,
+    .run = run,
+};
