@@ -82,4 +82,14 @@ struct prompt_side {
 void prompt_compare(const struct prompt_side *train, const struct prompt_side *serve,
                     struct arena *arena, struct prompt_comparison *out);
 
+/* Two system texts: equal but for blanks, or how alike their word sets are (Jaccard). */
+struct prompt_system_texts {
+    bool are_equal, only_dates_differ;
+    double jaccard;
+};
+void prompt_system_compare(struct str train, struct str serve, struct arena *arena,
+                           struct prompt_system_texts *out);
+/* The first system content of a side; p NULL: none. */
+struct str prompt_system_text(const struct prompt_side *side);
+
 #endif

@@ -1,13 +1,10 @@
 /* Where two rendered prompts part, in the order of CHECKS.md stage 2: families, the system turn, the
  * assistant's header, the bytes between markers, blanks of contents, ids. What cannot be told apart
  * for certain is no difference: contents of other conversations, blanks that may be a content's. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/text/prompt_parts.h"
-
-#define WORDS_MAX 4096 /* of one system text */
 
 /* ---- Turns ---- */
 
@@ -83,20 +80,6 @@ static bool same_role(const struct turn *a, const struct turn *b)
     return strcmp(a->role, b->role) == 0;
 }
 
-static bool same_but_blanks(struct str a, struct str b)
-{
-    for (;;) {
-        a = str_skip(a, prompt_blanks(a));
-        b = str_skip(b, prompt_blanks(b));
-        if (a.n == 0 || b.n == 0)
-            return a.n == b.n;
-        if (a.p[0] != b.p[0])
-            return false;
-        a = str_skip(a, 1);
-        b = str_skip(b, 1);
-    }
-}
-
 /* Both sides hold the same messages, but for blanks. */
 static bool is_same_conversation(const struct turns *a, const struct turns *b)
 {
@@ -104,70 +87,9 @@ static bool is_same_conversation(const struct turns *a, const struct turns *b)
         return false;
     for (size_t i = 0; i < a->n; i++)
         if (!same_role(&a->items[i], &b->items[i]) ||
-            !same_but_blanks(a->items[i].content, b->items[i].content))
+            !prompt_same_but_blanks(a->items[i].content, b->items[i].content))
             return false;
     return true;
-}
-
-/* ---- Words ---- */
-
-static size_t word_bytes(struct str text)
-{
-    size_t n = 0;
-    unsigned char first = (unsigned char)text.p[0];
-
-    if (first >= 0xE3)      /* scripts that write no blanks: a code point is a word */
-        return first >= 0xF0 && text.n >= 4 ? 4 : text.n >= 3 ? 3 : text.n;
-    while (n < text.n && (isalnum((unsigned char)text.p[n]) || (unsigned char)text.p[n] >= 0x80) &&
-           (unsigned char)text.p[n] < 0xE3)
-        n++;
-    return n;
-}
-
-static bool same_word(struct str a, struct str b)
-{
-    if (a.n != b.n)
-        return false;
-    for (size_t i = 0; i < a.n; i++)
-        if (tolower((unsigned char)a.p[i]) != tolower((unsigned char)b.p[i]))
-            return false;
-    return true;
-}
-
-static size_t words_of(struct str text, struct str *out)
-{
-    size_t n = 0;
-
-    while (text.n && n < WORDS_MAX) {
-        size_t bytes = word_bytes(text);
-        struct str word = str_first(text, bytes ? bytes : 1);
-        bool is_new = bytes > 0;
-
-        for (size_t i = 0; i < n && is_new; i++)
-            is_new = !same_word(out[i], word);
-        if (is_new)
-            out[n++] = word;
-        text = str_skip(text, word.n);
-    }
-    return n;
-}
-
-/* Of the word sets, ASCII case ignored; 1 when both are empty. */
-static double jaccard(struct str a, struct str b, struct arena *arena)
-{
-    struct str *x = arena_array(arena, WORDS_MAX, sizeof *x);
-    struct str *y = arena_array(arena, WORDS_MAX, sizeof *y);
-
-    if (!x || !y)
-        return 1.0;
-    size_t n = words_of(a, x), m = words_of(b, y), common = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < m; k++)
-            if (same_word(x[i], y[k])) {
-                common++;
-                break;
-            }
-    return n + m == 0 ? 1.0 : (double)common / (double)(n + m - common);
 }
 
 /* ---- Places ---- */
@@ -272,54 +194,6 @@ static const struct turn *system_turn(const struct turns *turns)
     return NULL;
 }
 
-static bool is_date_word(struct str word)
-{
-    static const char *const MONTHS[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul",
-                                         "aug", "sep", "oct", "nov", "dec", "mon", "tue",
-                                         "wed", "thu", "fri", "sat", "sun"};
-
-    if (word.n && isdigit((unsigned char)word.p[0]))
-        return true;
-    for (size_t i = 0; i < sizeof MONTHS / sizeof MONTHS[0] && word.n >= 3; i++)
-        if (str_is_ignoring_case(str_first(word, 3), MONTHS[i]))
-            return true;
-    return false;
-}
-
-static struct str next_word(struct str *text)
-{
-    while (text->n) {
-        size_t n = word_bytes(*text);
-
-        if (n) {
-            struct str word = str_first(*text, n);
-
-            *text = str_skip(*text, n);
-            return word;
-        }
-        *text = str_skip(*text, 1);
-    }
-    return *text;
-}
-
-/* The same words in the same order, but for words of a date. */
-static bool only_dates_differ(struct str a, struct str b)
-{
-    bool is_date = false;
-
-    for (;;) {
-        struct str x = next_word(&a), y = next_word(&b);
-
-        if (x.n == 0 || y.n == 0)
-            return is_date && x.n == y.n;
-        if (str_eq(x, y))
-            continue;
-        if (!is_date_word(x) || !is_date_word(y))
-            return false;
-        is_date = true;
-    }
-}
-
 static bool systems_differ(struct comparing *c)
 {
     const struct turn *a = system_turn(&c->a), *b = system_turn(&c->b);
@@ -331,11 +205,11 @@ static bool systems_differ(struct comparing *c)
     if (!a != !b)
         return differ(c, PROMPTS_SYSTEM_ONE_SIDE, a ? a->at : c->a.n ? c->a.items[0].at : 0,
                       b ? b->at : c->b.n ? c->b.items[0].at : 0);
-    if (!a || same_but_blanks(a->content, b->content))
+    if (!a || prompt_same_but_blanks(a->content, b->content))
         return false;
-    c->out->system_jaccard = jaccard(a->content, b->content, c->arena);
+    c->out->system_jaccard = prompt_word_likeness(a->content, b->content, c->arena);
     c->out->system_differs = c->out->system_jaccard < 0.5;
-    if (only_dates_differ(a->content, b->content)) {
+    if (prompt_only_dates_differ(a->content, b->content)) {
         c->out->system_differs = false;
         note(c->out, c->arena, "the system texts differ in a date");
     }
@@ -458,7 +332,7 @@ static bool leads_differ(struct comparing *c)
     struct str a = str_trim(c->a.lead), b = str_trim(c->b.lead);
     size_t n_a = 0, n_b = 0;
 
-    if (c->train->shape.family != FAMILY_ALPACA || same_but_blanks(a, b))
+    if (c->train->shape.family != FAMILY_ALPACA || prompt_same_but_blanks(a, b))
         return false;
     for (size_t i = 0; i < c->a.n; i++)
         n_a += strcmp(c->a.items[i].role, "user") == 0;
@@ -585,7 +459,7 @@ static void compare_contents(struct comparing *c)
                                      : PROMPTS_CONTENT_BLANKS;
     if (c->is_same && !is_equal)
         note(c->out, c->arena, "only white space inside of messages differs");
-    if (c->out->difference == PROMPTS_EQUAL && !same_but_blanks(c->a.lead, c->b.lead))
+    if (c->out->difference == PROMPTS_EQUAL && !prompt_same_but_blanks(c->a.lead, c->b.lead))
         note(c->out, c->arena, "the texts before the first turn differ (a BOS text)");
     place(c->train, c->serve, n, n, c->out);
 }
@@ -599,8 +473,8 @@ static void forgive_dates(struct comparing *c)
         struct str x = c->a.items[i].content, y = c->b.items[i].content;
 
         if (!same_role(&c->a.items[i], &c->b.items[i]) ||
-            !(same_but_blanks(x, y) ||
-              (strcmp(c->a.items[i].role, "system") == 0 && only_dates_differ(x, y))))
+            !(prompt_same_but_blanks(x, y) ||
+              (strcmp(c->a.items[i].role, "system") == 0 && prompt_only_dates_differ(x, y))))
             return;
     }
     c->out->difference = PROMPTS_EQUAL;

@@ -37,5 +37,10 @@ size_t prompt_thinking(struct str text, bool *is_empty);
 bool prompt_family_is_open(enum marker_family family);
 size_t prompt_blanks(struct str text);          /* leading white space, bytes */
 size_t prompt_blanks_before(struct str text, size_t end);   /* white space right before `end` */
+bool prompt_same_but_blanks(struct str a, struct str b);
+/* Of the word sets, ASCII case ignored; 1 when both are empty. */
+double prompt_word_likeness(struct str a, struct str b, struct arena *arena);
+/* The same words in the same order, but for words of a date; false for equal texts. */
+bool prompt_only_dates_differ(struct str a, struct str b);
 
 #endif

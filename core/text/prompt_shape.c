@@ -143,3 +143,13 @@ void prompt_shape_of(struct str text, const struct str *special, size_t n_specia
     out->n = cut.n;
     find_places(out, text);
 }
+
+struct str prompt_system_text(const struct prompt_side *side)
+{
+    const struct prompt_shape *shape = &side->shape;
+
+    if (shape->system >= shape->n)
+        return (struct str){NULL, 0};
+    const struct prompt_segment *system = &shape->segments[shape->system];
+    return str_from(side->text.p + system->begin, system->end - system->begin);
+}
