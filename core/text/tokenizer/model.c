@@ -89,58 +89,86 @@ static int named_kind(struct str name, enum model_kind *out, struct error *err)
                      name.p);
 }
 
-/* Without a type: by what is there, in the library's order. */
-static int guessed_kind(const struct model_parts *parts, enum model_kind *out, struct error *err)
-{
-    const struct json *settings = parts->settings;
-    bool is_list = parts->vocab.n && parts->vocab.p[0] == '[';
-
-    if (!parts->vocab.n)
-        return error_set(err, E_PARSE, "model: no vocab");
-    if (is_list)
-        *out = MODEL_UNIGRAM;
-    else if (parts->merges.n && parts->merges.p[0] == '[')
-        *out = MODEL_BPE;
-    else if (json_get(settings, "max_input_chars_per_word") &&
-             json_get(settings, "continuing_subword_prefix") && json_get(settings, "unk_token"))
-        *out = MODEL_WORDPIECE;
-    else if (json_get(settings, "unk_token"))
-        *out = MODEL_WORDLEVEL;
-    else
-        return error_set(err, E_PARSE, "model: neither a type nor members that tell it");
-    return OK;
-}
-
-static int find_kind(const struct model_parts *parts, enum model_kind *out, struct error *err)
-{
-    const struct json *type = json_get(parts->settings, "type");
-
-    if (json_is(type, JSON_STRING))
-        return named_kind(type->text, out, err);
-    return guessed_kind(parts, out, err);
-}
-
 /* ---- open and close ---- */
 
-int model_open(struct tok_model **out, const struct model_parts *parts, struct error *err)
+static void release(struct tok_model *model)
+{
+    vocab_free(&model->vocab);
+    trie_free(&model->unigram.trie);
+    trie_free(&model->wordpiece.trie);
+    if (!model->bpe.borrowed)
+        free(model->bpe.merges);
+    free(model->unigram.scores);
+    free(model->strings);
+    *model = (struct tok_model){.serial = model->serial};
+}
+
+static int open_kind(struct tok_model *model, enum model_kind kind,
+                     const struct model_parts *parts, struct error *err)
 {
     static int (*const openers[])(struct tok_model *, const struct model_parts *, struct error *) =
         {[MODEL_BPE] = bpe_open,
          [MODEL_UNIGRAM] = unigram_open,
          [MODEL_WORDPIECE] = wordpiece_open,
          [MODEL_WORDLEVEL] = wordlevel_open};
+
+    model->kind = kind;
+
+    int rc = openers[kind](model, parts, err);
+
+    if (rc == OK)
+        rc = keep_strings(model, err);
+    if (rc != OK)
+        release(model);
+    return rc;
+}
+
+/* Without a type the first kind, in the library's order, that can read what is there. What is told
+ * is what the kind said for which the file has the members. */
+static int open_any(struct tok_model *model, const struct model_parts *parts, struct error *err)
+{
+    static const enum model_kind order[] = {MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDLEVEL,
+                                            MODEL_UNIGRAM};
+    bool is_list = parts->vocab.n && parts->vocab.p[0] == '[';
+    enum model_kind likely = is_list           ? MODEL_UNIGRAM
+                             : parts->merges.n ? MODEL_BPE
+                                               : MODEL_WORDLEVEL;
+    struct error said, own;
+
+    error_set(&said, E_PARSE, "model: neither a type nor the members of one");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        int rc = open_kind(model, order[i], parts, &own);
+
+        if (rc == OK || rc == E_NOMEM || rc == E_UNSUPPORTED) {
+            if (rc != OK && err)
+                *err = own;
+            return rc;
+        }
+        if (order[i] == likely)
+            said = own;
+    }
+    if (err)
+        *err = said;
+    return said.status;
+}
+
+int model_open(struct tok_model **out, const struct model_parts *parts, struct error *err)
+{
+    const struct json *type = json_get(parts->settings, "type");
     struct tok_model *model = calloc(1, sizeof *model);
+    enum model_kind kind = MODEL_BPE;
+    int rc = OK;
 
     if (!model)
         return error_set(err, E_NOMEM, "a tokenizer's model");
     model->serial = ++last_serial;
-
-    int rc = find_kind(parts, &model->kind, err);
-
-    if (rc == OK)
-        rc = openers[model->kind](model, parts, err);
-    if (rc == OK)
-        rc = keep_strings(model, err);
+    if (json_is(type, JSON_STRING)) {
+        rc = named_kind(type->text, &kind, err);
+        if (rc == OK)
+            rc = open_kind(model, kind, parts, err);
+    } else {
+        rc = open_any(model, parts, err);
+    }
     if (rc != OK) {
         model_close(model);
         return rc;
@@ -153,13 +181,7 @@ void model_close(struct tok_model *model)
 {
     if (!model)
         return;
-    vocab_free(&model->vocab);
-    trie_free(&model->unigram.trie);
-    trie_free(&model->wordpiece.trie);
-    if (!model->bpe.borrowed)
-        free(model->bpe.merges);
-    free(model->unigram.scores);
-    free(model->strings);
+    release(model);
     free(model);
 }
 
