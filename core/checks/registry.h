@@ -29,6 +29,10 @@
     X(resume_jump)                       \
     X(grad_accum_loss_scale)             \
     /* 2 prompts */                      \
+    X(template_mismatch)                 \
+    X(missing_generation_prompt)         \
+    X(system_prompt_mismatch)            \
+    X(truncation_mismatch)               \
     X(double_bos)                        \
     X(padding_side)                      \
     X(eos_config_mismatch)               \

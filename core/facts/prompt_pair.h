@@ -34,6 +34,15 @@ struct prompt_pair {
     double system_constant_share;       /* rows with the most frequent system text */
     const char *system_text;            /* that text */
     enum marker_family rows_family;     /* markers standing in the rows' own text, FAMILY_NONE */
+    int64_t n_rows, n_seen;             /* rows of the file (NONE: not known), rows looked at */
+    bool rows_are_templated;            /* they have turns, which a template renders */
+    const struct dataset *dataset;      /* whose rows, or NULL */
+    /* The system turn that serving sends, when no prompt of it can be made: 1, 0, -1 not known. */
+    int request_has_system;
+    const char *request_system;         /* its text, or NULL */
+    /* Templates of the two sides, known without rendering: FAMILY_NONE when not. */
+    enum marker_family train_template, serve_template;
+    const struct source *bare_serve;    /* the served tokenizer that has no template, or NULL */
 };
 
 /* Made once for the facts; never NULL unless memory ran out (run_facts_status). */

@@ -1,0 +1,193 @@
+/* template-mismatch (CHECKS.md C2.1): do training and serving render the same format? Two prompts decide;
+ * what a log or a missing template says only warns. */
+#include <string.h>
+
+#include "core/checks/prompt_evidence.h"
+#include "core/checks/registry.h"
+
+static void add_fixes(struct check_ctx *ctx)
+{
+    check_fix(ctx, "save the training template into the tokenizer folder that is served "
+                   "(chat_template.jinja)");
+    check_fix(ctx, "vLLM --chat-template, llama.cpp --chat-template-file, Ollama TEMPLATE and PARAMETER "
+                   "stop, Unsloth get_chat_template on both sides, LLaMA-Factory the same template: for "
+                   "train and export");
+    check_fix(ctx, "or retrain with the serving template");
+}
+
+/* ---- Two prompts ---- */
+
+static bool other_family(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    const struct prompt_shape *train = &pair->train.side.shape, *serve = &pair->serve.side.shape;
+
+    if (pair->comparison.difference != PROMPTS_OTHER_FAMILY)
+        return false;
+    prompts_show(ctx, pair);
+    check_fail(ctx, prompts_confidence(pair), "family",
+               "training renders %s, serving %s: they part at byte %zu",
+               marker_family_name(train->family), marker_family_name(serve->family),
+               pair->comparison.train_byte);
+    return true;
+}
+
+static bool other_bytes(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    const struct prompt_comparison *c = &pair->comparison;
+
+    if (c->difference == PROMPTS_OTHER_BYTES) {
+        prompts_show(ctx, pair);
+        check_warn(ctx, prompts_confidence(pair), "bytes",
+                   "the same %s markers with other bytes between them: byte %zu in training, %zu in "
+                   "serving",
+                   marker_family_name(pair->train.side.shape.family), c->train_byte, c->serve_byte);
+        return true;
+    }
+    if (c->difference != PROMPTS_OTHER_IDS)
+        return false;
+    prompts_show(ctx, pair);
+    check_warn(ctx, CONFIDENCE_STRONG, "ids",
+               "equal bytes become other tokens from token %td on: the tokenizers differ, or the prompt "
+               "ends inside of a token",
+               c->train_token);
+    return true;
+}
+
+/* ---- One side alone ---- */
+
+static bool no_serving_template(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    bool is_templated = pair->train.side.shape.family != FAMILY_NONE ||
+                        pair->train_template != FAMILY_NONE || pair->rows_are_templated;
+
+    if (!pair->bare_serve || pair->serve.origin != PROMPT_ABSENT || !is_templated)
+        return false;
+    evidence_add(ctx, "file", "the served tokenizer has no chat template")->source_id =
+        pair->bare_serve->id;
+    check_warn(ctx, CONFIDENCE_LIKELY, "no-template",
+               "training renders turns, and the tokenizer that is served has no chat template");
+    return true;
+}
+
+/* A template around rows that hold markers of another format, or rows that bypass the template which the
+ * tokenizer will bring to serving. */
+static bool rows_of_other_family(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    enum marker_family family =
+        pair->train_template != FAMILY_NONE ? pair->train_template : pair->serve_template;
+
+    if (pair->rows_family == FAMILY_NONE || family == FAMILY_NONE || family == pair->rows_family)
+        return false;
+    bool is_double = pair->rows_are_templated;
+    if (!is_double && prompts_are_known(pair))
+        return false;           /* the prompts themselves decide */
+    struct evidence *e = evidence_add(
+        ctx, "dataset", "most rows hold %s markers, the chat template renders %s",
+        marker_family_name(pair->rows_family), marker_family_name(family));
+    if (pair->dataset)
+        e->source_id = pair->dataset->source_id;
+    if (is_double)
+        check_warn(ctx, CONFIDENCE_STRONG, "double",
+                   "the rows already hold %s markers inside of turns that are rendered as %s",
+                   marker_family_name(pair->rows_family), marker_family_name(family));
+    else
+        check_warn(ctx, CONFIDENCE_POSSIBLE, "rows",
+                   "the rows are trained as %s text, and the tokenizer's chat template renders %s",
+                   marker_family_name(pair->rows_family), marker_family_name(family));
+    return true;
+}
+
+static bool log_lines(struct check_ctx *ctx)
+{
+    static const struct {
+        const char *pattern, *branch, *sentence;
+        enum confidence confidence;
+    } LINES[] = {
+        {"llf-template-missing", "no-template-set",
+         "LLaMA-Factory was given no template: what it trained with is a guess from the tokenizer",
+         CONFIDENCE_LIKELY},
+        {"prompt-mismatch", "prompt-prefix",
+         "the tokenised prompt is not the beginning of the tokenised prompt and completion",
+         CONFIDENCE_LIKELY},
+        {"prompt-not-prefix", "prompt-prefix",
+         "the tokenised prompt is not the beginning of the tokenised prompt and completion",
+         CONFIDENCE_LIKELY},
+    };
+    bool found = false;
+
+    for (const struct event *e = facts_event(ctx->facts, NULL, NULL); e && !found;
+         e = facts_event(ctx->facts, NULL, e))
+        for (size_t i = 0; i < sizeof LINES / sizeof LINES[0] && e->pattern && !found; i++) {
+            if (strcmp(e->pattern, LINES[i].pattern) != 0)
+                continue;
+            evidence_event(ctx, e);
+            check_begins(ctx, e->step);
+            check_warn(ctx, LINES[i].confidence, LINES[i].branch, "%s", LINES[i].sentence);
+            found = true;
+        }
+    return found;
+}
+
+/* ---- The verdict ---- */
+
+static bool is_settled(enum prompt_difference difference)
+{
+    return difference == PROMPTS_EQUAL || difference == PROMPTS_CONTENT_BLANKS ||
+           difference == PROMPTS_OTHER_TEXT;
+}
+
+static void pass(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    const struct prompt_comparison *c = &pair->comparison;
+
+    if (c->note)
+        check_info(ctx, "%s", c->note);
+    if (is_settled(c->difference))
+        check_pass(ctx, prompts_confidence(pair),
+                   "both sides render %s, %s up to the assistant's turn (training: %s; serving: %s)",
+                   marker_family_name(pair->train.side.shape.family),
+                   c->difference == PROMPTS_OTHER_TEXT ? "with the same bytes between markers"
+                                                       : "equal",
+                   pair->train.about, pair->serve.about);
+    else if (c->difference == PROMPTS_SYSTEM_ONE_SIDE)
+        check_pass(ctx, CONFIDENCE_STRONG,
+                   "both sides render %s; that one has no system turn is its own finding",
+                   marker_family_name(pair->train.side.shape.family));
+    else if (c->difference == PROMPTS_NO_HEADER)
+        check_pass(ctx, CONFIDENCE_STRONG,
+                   "both sides render %s; that serving lacks the header is its own finding",
+                   marker_family_name(pair->train.side.shape.family));
+    else
+        prompts_unknown(ctx, pair);
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    const struct prompt_pair *pair = facts_prompt_pair(ctx->facts);
+
+    (void)err;
+    if (!pair)
+        return OK;
+    bool fired = other_family(ctx, pair) || other_bytes(ctx, pair);
+    fired |= no_serving_template(ctx, pair);
+    fired |= rows_of_other_family(ctx, pair);
+    fired |= log_lines(ctx);
+    if (fired) {
+        add_fixes(ctx);
+        return OK;
+    }
+    pass(ctx, pair);
+    return OK;
+}
+
+const struct check check_template_mismatch = {
+    .id = "template-mismatch",
+    .version = 1,
+    .stage = STAGE_PROMPTS,
+    .severity = SEVERITY_MISLEADS,
+    .title = "Both sides render the same format",
+    .why = "The model answers to the format that it was trained on. Another one at serving leaves the "
+           "training without effect.",
+    .applies = prompts_apply,
+    .run = run,
+};

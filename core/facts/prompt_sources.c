@@ -1,0 +1,237 @@
+/* Which of a run's files are the prompts and templates of which side (FORMATS.md B0 rule 8): by the role
+ * that the plan or the user gave, and by what a serving record or a request names. */
+#include <string.h>
+
+#include "core/facts/prompt_pair_parts.h"
+
+static bool is_importer(const struct source *source, const char *id)
+{
+    return source->importer && strcmp(source->importer, id) == 0;
+}
+
+static bool has_role(const struct source *source, const char *role)
+{
+    return source->role && strcmp(source->role, role) == 0;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+
+    return slash ? slash + 1 : path ? path : "";
+}
+
+/* ---- Captures ---- */
+
+static enum side side_of_recorded(const struct run_facts *facts, const struct source *source)
+{
+    if (has_role(source, "served"))
+        return SIDE_SERVE;
+    if (has_role(source, "trained"))
+        return SIDE_TRAIN;
+    for (size_t i = 0; i < facts->n_settings; i++)
+        if (facts->settings[i].source_id == source->id &&
+            strcmp(facts->settings[i].raw_name, "rendered_prompt") == 0)
+            return facts->settings[i].side;
+    return SIDE_MODEL;
+}
+
+const struct source *prompt_recorded(const struct run_facts *facts, enum side side)
+{
+    const struct source *found = NULL;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *source = &facts->sources[i];
+
+        if (is_importer(source, "rendered_prompts") && source->state != SOURCE_GONE &&
+            side_of_recorded(facts, source) == side &&
+            (!found || source->mtime_ns > found->mtime_ns))
+            found = source;
+    }
+    return found;
+}
+
+const struct source *prompt_request(const struct run_facts *facts)
+{
+    const struct source *found = NULL;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *source = &facts->sources[i];
+
+        if (is_importer(source, "openai_request") && source->state != SOURCE_GONE &&
+            (!found || source->mtime_ns > found->mtime_ns))
+            found = source;
+    }
+    return found;
+}
+
+/* ---- Templates ---- */
+
+static bool is_template(const struct source *source)
+{
+    return (is_importer(source, "chat_template") || is_importer(source, "tokenizer")) &&
+           source->state != SOURCE_GONE;
+}
+
+static bool is_checkpoint(const struct source *source)
+{
+    return strstr(source->path, "/checkpoint-") != NULL;
+}
+
+/* 1 the file holds a template, 0 it says that there is none, -1 it does not say. */
+static int states_template(const struct run_facts *facts, const struct source *source)
+{
+    for (size_t i = 0; i < facts->n_settings; i++)
+        if (facts->settings[i].source_id == source->id &&
+            strcmp(facts->settings[i].raw_name, "has_chat_template") == 0)
+            return setting_bool(&facts->settings[i]);
+    return -1;
+}
+
+static struct str folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return str_from(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* A custom name is loaded as the file that it is; a usual one by its folder, which has the rest. */
+static void take(const struct prompt_maker *maker, const struct source *source,
+                 struct template_place *out)
+{
+    struct str folder = folder_of(source->path), parent = folder;
+    const char *name = name_of(source->path);
+    bool is_usual = strcmp(name, "chat_template.jinja") == 0 ||
+                    strcmp(name, "tokenizer_config.json") == 0 ||
+                    strcmp(name, "chat_template.json") == 0;
+
+    while (parent.n && parent.p[parent.n - 1] != '/')
+        parent.n--;
+    out->source = source;
+    out->folder = arena_strndup(maker->arena, folder.p, folder.n);
+    out->path = is_usual ? out->folder : source->path;
+    out->about = arena_printf(maker->arena, "%.*s/%s", (int)(folder.n - parent.n),
+                              folder.p + parent.n, name);
+}
+
+/* The template of the first role that has one; one in a checkpoint only when none is outside. */
+static bool find_by_role(const struct prompt_maker *maker, const char *role,
+                         struct template_place *out)
+{
+    const struct run_facts *facts = maker->facts;
+    const struct source *best = NULL;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *source = &facts->sources[i];
+
+        if (!is_template(source) || !has_role(source, role))
+            continue;
+        int states = states_template(facts, source);
+        if (states == 0 && strcmp(name_of(source->path), "tokenizer_config.json") == 0 &&
+            !is_checkpoint(source))
+            out->bare = source;
+        if (states != 1)
+            continue;
+        bool is_better = !best || (is_checkpoint(best) && !is_checkpoint(source)) ||
+                         (is_checkpoint(best) == is_checkpoint(source) &&
+                          is_importer(source, "chat_template") &&
+                          !is_importer(best, "chat_template"));
+        if (is_better)
+            best = source;
+    }
+    if (!best)
+        return false;
+    take(maker, best, out);
+    out->bare = NULL;
+    return true;
+}
+
+/* The value names the folder: its last component, or a path that ends so. */
+static bool folder_is_named(const struct source *source, const char *value)
+{
+    struct str folder = folder_of(source->path);
+    struct str name = str_of(value);
+
+    while (str_starts(name, "./"))
+        name = str_skip(name, 2);
+    while (name.n && name.p[name.n - 1] == '/')
+        name.n--;
+    if (name.n == 0 || name.n > folder.n)
+        return false;
+    struct str end = str_skip(folder, folder.n - name.n);
+    return str_eq(end, name) && (folder.n == name.n || folder.p[folder.n - name.n - 1] == '/' ||
+                                 name.p[0] == '/');
+}
+
+static bool find_by_name(const struct prompt_maker *maker, const char *value,
+                         struct template_place *out)
+{
+    const struct run_facts *facts = maker->facts;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *source = &facts->sources[i];
+
+        if (!is_template(source) || !folder_is_named(source, value))
+            continue;
+        int states = states_template(facts, source);
+        if (states == 1) {
+            take(maker, source, out);
+            out->bare = NULL;
+            return true;
+        }
+        if (states == 0 && strcmp(name_of(source->path), "tokenizer_config.json") == 0)
+            out->bare = source;
+    }
+    return out->bare != NULL;
+}
+
+/* A template in the serving record or the request: the text itself, or a file that was imported. */
+static bool find_stated(const struct prompt_maker *maker, struct template_place *out)
+{
+    const struct run_facts *facts = maker->facts;
+    const struct setting *stated = facts_setting_on(facts, SIDE_SERVE, "chat_template");
+    const struct json *own = json_get(maker->request, "chat_template");
+
+    if (json_is(own, JSON_STRING) && own->text.n) {
+        out->text = own->text;
+        out->source = maker->request_source;
+        out->about = "the template that the request brings";
+        return true;
+    }
+    if (!stated || !stated->value || !stated->value[0])
+        return false;
+    if (strstr(stated->value, "{%") || strstr(stated->value, "{{")) {
+        out->text = str_of(stated->value);
+        out->source = facts_source(facts, stated->source_id);
+        out->about = arena_printf(maker->arena, "chat_template in %s",
+                                  facts_file_name(facts, stated->source_id));
+        return true;
+    }
+    for (size_t i = 0; i < facts->n_sources; i++)
+        if (is_importer(&facts->sources[i], "chat_template") &&
+            strcmp(name_of(facts->sources[i].path), name_of(stated->value)) == 0 &&
+            (strcmp(name_of(stated->value), "chat_template.jinja") != 0 ||
+             str_ends(str_of(facts->sources[i].path), stated->value))) {
+            take(maker, &facts->sources[i], out);
+            return true;
+        }
+    return false;
+}
+
+void prompt_template_of(const struct prompt_maker *maker, enum side side,
+                        struct template_place *out)
+{
+    const struct run_facts *facts = maker->facts;
+
+    *out = (struct template_place){0};
+    if (side == SIDE_TRAIN) {
+        if (!find_by_role(maker, "trained", out))
+            (void)find_by_role(maker, "base", out);
+        return;
+    }
+    if (find_stated(maker, out) || find_by_role(maker, "served", out) || out->bare)
+        return;
+    const struct setting *model = facts_setting_on(facts, SIDE_SERVE, "model");
+    if (model && model->value)
+        (void)find_by_name(maker, model->value, out);
+}
