@@ -17,6 +17,7 @@ int cli_remark(const struct options *options);
 int cli_curves(const struct options *options);
 int cli_memory(const struct options *options);
 int cli_make(const struct options *options);
+int cli_tokenize(const struct options *options);      /* cli_tokenize.c */
 int cli_completions(const struct options *options);
 int cli_manual(const struct options *options);        /* manual.c */
 

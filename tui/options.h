@@ -27,9 +27,9 @@ struct options {
     size_t n_answers;
     const char *format;         /* text md json tsv; NULL: default */
     const char *only, *output, *db, *at, *series, *size, *theme, *script, *record, *log, *check;
-    const char *fail_on, *gpu;
+    const char *fail_on, *gpu, *tokenizer;
     bool no_cache, redact, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
-        dismiss;
+        dismiss, batch, ids;
     int color;                  /* -1 never, 0 auto, 1 always */
 };
 
