@@ -51,6 +51,7 @@ struct importer {
     unsigned supplies; /* enum need bits it can supply, for UNKNOWN hints */
     int version;       /* raise when the same file would be read differently */
     const char *role;  /* default role of the source: "state" "log" "args" "config" … */
+    bool reads_packed; /* gzip and zstd too: the head and the name it is probed with are unpacked */
     bool is_folder;    /* reads a folder, whose date does not tell of all that happens below it */
     int (*probe)(const struct peek *peek);
     int (*run)(struct import *import, struct error *err);

@@ -4,7 +4,9 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "importers/look.h"
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
 
@@ -64,8 +66,9 @@ static const struct known_name KNOWN[] = {
     {"*.bundle", "git history: " LATER},
     {"*.parquet", "a data set in Parquet: " LATER},
     {"*.arrow", "a data set in Arrow: " LATER},
-    {"*.gz", "compressed: " LATER},
-    {"*.zst", "compressed: " LATER},
+    {"*.xz", "compressed, which only gzip and zstd may be"},
+    {"*.bz2", "compressed, which only gzip and zstd may be"},
+    {"*.lz4", "compressed, which only gzip and zstd may be"},
     {"*.gguf", "GGUF: " LATER},
     {"modelfile", "a serving record: " LATER},
     {"*.eval", "an evaluation: " LATER},
@@ -168,47 +171,46 @@ static void decide(struct found *found, const struct peek *peek, struct arena *a
     }
 }
 
-struct heads {
-    char head[PEEK_HEAD_BYTES];
-    char tail[PEEK_TAIL_BYTES];
-};
-
-static void look(struct found *found, struct heads *heads, struct arena *arena)
+static void look(struct found *found, struct look *look, struct arena *arena)
 {
     const struct walk_file *file = found->file;
-    struct source_file *source = NULL;
     struct error why;
-    size_t n_head = 0, n_tail = 0;
-    int64_t from = file->size > PEEK_TAIL_BYTES ? file->size - PEEK_TAIL_BYTES : 0;
-    int rc = source_open(&source, file->path, &why);
 
-    if (rc == OK)
-        rc = source_at(source, 0, heads->head, sizeof heads->head, &n_head, &why);
-    if (rc == OK)
-        rc = source_at(source, from, heads->tail, sizeof heads->tail, &n_tail, &why);
-    source_close(source);
-    if (rc != OK) {
+    if (look_at(look, file->path, &why) != OK) {
         found->is_unreadable = true;
         ignore(found, arena_printf(arena, "cannot be read: %s", why.message));
         return;
     }
-    enum source_oddity oddity = source_oddity(str_from(heads->head, n_head));
+    enum source_oddity oddity = source_oddity(look->peek.head);
     if (oddity == ODDITY_EMPTY || oddity == ODDITY_LFS_POINTER) {
         found->is_unreadable = true;
         ignore(found, source_oddity_name(oddity));
         return;
     }
-    decide(found,
-           &(struct peek){.path = file->path,
-                          .name = file->name,
-                          .folder_name = last_component(file->folder),
-                          .head = str_from(heads->head, n_head),
-                          .tail = str_from(heads->tail, n_tail),
-                          .size = file->size},
-           arena);
+    look->peek.folder_name = last_component(file->folder);
+    decide(found, &look->peek, arena);
+    if (look->packing != PACKING_NONE && found->importer && !found->importer->reads_packed)
+        ignore(found, arena_printf(arena, "%s packed with %s, which is read unpacked only",
+                                   found->importer->title, packing_name(look->packing)));
 }
 
-static void probe(struct scene *scene, struct found *found, struct heads *heads)
+/* Of what is packed only rows are looked at. */
+static bool is_packed_other(const char *name)
+{
+    static const char *const ROWS[] = {".jsonl", ".json", ".ndjson", ".csv", ".tsv"};
+    struct str inner = packing_inner_name(name);
+
+    if (packing_of_name(name) == PACKING_NONE)
+        return false;
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        size_t n = strlen(ROWS[i]);
+        if (inner.n > n && strncasecmp(inner.p + inner.n - n, ROWS[i], n) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void probe(struct scene *scene, struct found *found, struct look *place)
 {
     const struct answer *answer = plan_answer(scene->options, "importer", found->file);
     const struct importer *asked = answer ? importer_by_id(answer->value) : NULL;
@@ -219,29 +221,31 @@ static void probe(struct scene *scene, struct found *found, struct heads *heads)
         return;
     }
     const char *reason = known_reason(KNOWN, sizeof KNOWN / sizeof *KNOWN, found->file->name);
+    if (!reason && is_packed_other(found->file->name))
+        reason = "compressed: " LATER;
     if (!reason)
         reason = folder_reason(found->file);
     if (reason)
         ignore(found, reason);
     else
-        look(found, heads, scene->arena);
+        look(found, place, scene->arena);
 }
 
 int probe_files(struct scene *scene, struct error *err)
 {
     size_t n = scene->argument->n_files;
-    struct heads *heads = malloc(sizeof *heads);
+    struct look *place = malloc(sizeof *place);
 
     scene->found = arena_array(scene->arena, n + 1, sizeof *scene->found);
-    if (!heads || !scene->found) {
-        free(heads);
+    if (!place || !scene->found) {
+        free(place);
         return error_set(err, E_NOMEM, "no memory to look at %zu files", n);
     }
     for (size_t i = 0; i < n; i++) {
         scene->found[i].file = &scene->argument->files[i];
-        probe(scene, &scene->found[i], heads);
+        probe(scene, &scene->found[i], place);
     }
     scene->n_found = n;
-    free(heads);
+    free(place);
     return OK;
 }

@@ -82,6 +82,7 @@ struct json_row {
     const struct json_field *fields;
     size_t n;
     int64_t line, byte;      /* where the row begins */
+    struct str raw;          /* its own bytes: the line, the element */
     const struct json *tree; /* instead of fields when the row is nested; else NULL */
 };
 

@@ -174,6 +174,8 @@ static int give_row(struct stream *s, char first)
             return rc;
         row.tree = &tree;
     }
+    row.raw.p = s->at.begin + (row.byte - s->at.byte); /* the window may have moved */
+    row.raw.n = (size_t)(s->at.p - row.raw.p);
     return s->handler->row ? s->handler->row(s->handler->ctx, &row, s->err) : OK;
 }
 

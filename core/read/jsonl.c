@@ -73,7 +73,7 @@ static int parse_line(struct reader *reader, const struct source_line *line, str
 
     cursor.line = line->number;
     cursor.byte = line->byte;
-    *row = (struct json_row){.line = line->number, .byte = line->byte};
+    *row = (struct json_row){.line = line->number, .byte = line->byte, .raw = line->text};
     if (!reader->handler->always_tree) {
         rc = scan_flat_line(&cursor, &reader->fields);
         if (rc == 1) {

@@ -28,7 +28,7 @@ const char *row_form_name(enum row_form form)
 
 static const char *const TURN_COLUMNS[] = {"messages", "conversations", "conversation", NULL};
 static const char *const QUESTION_COLUMNS[] = {"question", "query", "problem", "prompt", NULL};
-static const char *const ANSWER_COLUMNS[] = {"response", "answer", "output", "target", NULL};
+static const char *const ANSWER_COLUMNS[] = {"answer", "response", "output", NULL};
 static const char *const OUTPUT_COLUMNS[] = {"output", "response", NULL};
 
 /* ---- Columns ---- */
@@ -114,6 +114,9 @@ static enum row_form form_of(const struct columns *columns)
         return ROW_ALPACA;
     if (column(columns, text_name(columns)))
         return ROW_TEXT;
+    /* A class beside the question makes it a task of another kind. */
+    if (json_get(columns->row, "label") || json_get(columns->row, "labels"))
+        return ROW_OTHER;
     return first_of(columns, QUESTION_COLUMNS) && first_of(columns, ANSWER_COLUMNS) ? ROW_QA
                                                                                     : ROW_OTHER;
 }

@@ -1,22 +1,27 @@
-/* Data sets as JSON lines, one JSON array, CSV or TSV: how many rows, which columns, which form,
- * which split. Read once in bounded memory; the texts stay in the file. */
+/* Data sets as JSON lines, one JSON array, CSV or TSV, plain or packed: how many rows, which columns,
+ * which form, which split. Read once in bounded memory; the texts stay in the file, each row's place
+ * is kept (of the unpacked text, see core/read/rows.h). */
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/unicode.h"
 #include "core/checks/check.h"
 #include "core/read/csv.h"
+#include "core/read/decompress.h"
 #include "core/read/jsonl.h"
+#include "core/read/rows_parts.h"
 #include "core/read/source.h"
+#include "importers/dataset/columns.h"
 #include "importers/dataset/id_range.h"
 #include "importers/dataset/row_facts.h"
+#include "importers/dataset/token_rows.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 #include "importers/split_name.h"
 
-#define MAX_COLUMNS 64
 #define MAX_ROW_FIELDS MAX_COLUMNS
-#define COLUMN_BYTES 64
-#define MAX_BAD_NOTES 20
+#define MAX_BAD_NOTES  20
+#define KEY_BYTES      64
 
 /* ---- Probe ---- */
 
@@ -104,6 +109,14 @@ static bool is_array_of_objects(const struct peek *peek)
            str_starts(str_trim(str_skip(head, (size_t)str_find(head, "[") + 1)), "{");
 }
 
+static bool holds_rows(const struct peek *peek)
+{
+    struct array_place place =
+        find_array(peek->head, (int64_t)peek->head.n >= peek->size, peek_name_ends(peek, ".jsonl"));
+
+    return place.is_array && place.key.n > 0;
+}
+
 static int probe(const struct peek *peek)
 {
     if (peek_name_ends(peek, ".csv") || peek_name_ends(peek, ".tsv"))
@@ -113,71 +126,28 @@ static int probe(const struct peek *peek)
         return 0;
     if (peek_is_lines(peek) || is_array_of_objects(peek))
         return probe_json(peek);
+    if (holds_rows(peek)) { /* a name alone does not make a document a data set */
+        int sure = probe_json(peek);
+        return sure >= 65 ? sure : 0;
+    }
     /* An empty or damaged file of that name is still the data set. */
     return peek_name_ends(peek, ".jsonl") && is_data_name(peek) && peek_first(peek) != '{' ? 30 : 0;
 }
 
 /* ---- Reading ---- */
 
-struct column {
-    char name[COLUMN_BYTES];
-    bool is_bool, is_list;      /* of the first value that was not null */
-    bool is_known;
-};
-
 struct reading {
     struct import *import;
+    struct source_file *file;
+    enum packing packing;
     int64_t id;                 /* of the data set in the sink */
-    struct column columns[MAX_COLUMNS];
-    size_t n_columns;
+    struct columns columns;
     int64_t n_rows, n_unreadable;
     bool is_header;             /* the next CSV row is the header */
     bool is_full;               /* max_rows reached */
+    struct str array_key;       /* of the member that holds the rows; empty: the document does */
     struct id_range range;
 };
-
-static struct column *column_of(struct reading *reading, struct str name)
-{
-    struct column *column;
-
-    if (name.n == 0)
-        return NULL;
-    name = unicode_cut(name, COLUMN_BYTES - 1);
-    for (size_t i = 0; i < reading->n_columns; i++)
-        if (str_is(name, reading->columns[i].name))
-            return &reading->columns[i];
-    if (reading->n_columns == MAX_COLUMNS || !unicode_is_valid(name))
-        return NULL;
-    column = &reading->columns[reading->n_columns++];
-    memcpy(column->name, name.p, name.n);
-    column->name[name.n] = '\0';
-    for (char *p = column->name; *p; p++)
-        if (*p == ',')
-            *p = ' ';       /* the list of columns is joined by commas */
-    return column;
-}
-
-static void see_member(struct reading *reading, const struct json *member)
-{
-    struct column *column = column_of(reading, member->key);
-
-    if (!column || column->is_known || member->type == JSON_NULL)
-        return;
-    column->is_known = true;
-    column->is_bool = member->type == JSON_TRUE || member->type == JSON_FALSE;
-    column->is_list = member->type == JSON_ARRAY;
-}
-
-static void see_field(struct reading *reading, const struct json_field *field)
-{
-    struct column *column = column_of(reading, field->key);
-
-    if (!column || column->is_known || (!field->is_quoted && str_is(field->text, "null")))
-        return;
-    column->is_known = true;
-    column->is_bool = !field->is_quoted && !field->is_number &&
-                      (str_is(field->text, "true") || str_is(field->text, "false"));
-}
 
 static int after_row(struct reading *reading, int64_t byte, struct error *err)
 {
@@ -187,18 +157,42 @@ static int after_row(struct reading *reading, int64_t byte, struct error *err)
     if (reading->n_rows % 256 == 0) {
         if (import_is_cancelled(import))
             return error_set(err, E_CANCELLED, "cancelled");
+        if (reading->packing != PACKING_NONE)
+            byte = source_packed_tell(reading->file);
         if (import->progress && byte >= 0)
             import->progress(import->progress_ctx, byte);
     }
     return OK;
 }
 
-static int put_facts(struct reading *reading, struct sample *facts, int64_t byte,
+static int put_facts(struct reading *reading, struct sample *facts, int64_t byte, int64_t length,
                      struct error *err)
 {
     facts->at = byte;
-    facts->length = NONE;
-    return sink_sample(reading->import->sink, reading->id, facts, err);
+    facts->length = length;
+    int rc = sink_sample(reading->import->sink, reading->id, facts, err);
+    return rc == OK ? after_row(reading, byte, err) : rc;
+}
+
+/* A line of token ids may be a batch of rows, which have the same place. */
+static int put_batch(struct reading *reading, const struct json_row *row, struct error *err)
+{
+    const struct json *labels = json_get(row->tree, "labels");
+    struct token_rows rows = token_rows_of(json_get(row->tree, "input_ids"),
+                                           json_is(labels, JSON_ARRAY) ? labels : NULL);
+    struct sample facts;
+    int rc = OK;
+
+    while (rc == OK && token_rows_next(&rows, &facts))
+        rc = put_facts(reading, &facts, row->byte, (int64_t)row->raw.n, err);
+    return rc;
+}
+
+static bool is_batch(const struct json *row)
+{
+    const struct json *ids = json_get(row, "input_ids");
+
+    return json_is(ids, JSON_ARRAY) && json_is(ids->child, JSON_ARRAY);
 }
 
 static int put_row_facts(struct reading *reading, const struct json_row *row, struct error *err)
@@ -216,22 +210,22 @@ static int put_row_facts(struct reading *reading, const struct json_row *row, st
         row_facts_of_tree(row->tree, &facts);
     else
         row_facts_of_texts(names, texts, n, &facts);
-    return put_facts(reading, &facts, row->byte, err);
+    return put_facts(reading, &facts, row->byte, (int64_t)row->raw.n, err);
 }
 
 static int put_cell_facts(struct reading *reading, const struct csv_row *row, struct error *err)
 {
     struct str names[MAX_ROW_FIELDS];
-    size_t n = row->n < reading->n_columns ? row->n : reading->n_columns;
+    const struct column *columns = reading->columns.list;
+    size_t n = row->n < reading->columns.n ? row->n : reading->columns.n;
     struct sample facts;
 
-    n = n < MAX_ROW_FIELDS ? n : MAX_ROW_FIELDS;
     for (size_t i = 0; i < n; i++)
-        names[i] = str_of(reading->columns[i].name);
+        names[i] = str_of(columns[i].name);
     for (size_t i = 0; i < n; i++)
-        id_range_cell(&reading->range, reading->columns[i].name, row->cells[i], row->line);
+        id_range_cell(&reading->range, columns[i].name, row->cells[i], row->line);
     row_facts_of_texts(names, row->cells, n, &facts);
-    return put_facts(reading, &facts, NONE, err);
+    return put_facts(reading, &facts, row->byte, row->length, err);
 }
 
 static bool is_full(struct reading *reading)
@@ -240,6 +234,9 @@ static bool is_full(struct reading *reading)
         reading->is_full = true;
     return reading->is_full;
 }
+
+/* What Python opens as text must be UTF-8; a trainer would not get past such a row. */
+#define NOT_UTF8 "a row that is not UTF-8"
 
 static int bad_row(struct reading *reading, int64_t line, int64_t byte, const char *what,
                    struct error *err)
@@ -257,14 +254,16 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
         return OK;
     if (row->tree && row->tree->type != JSON_OBJECT)
         return bad_row(reading, row->line, row->byte, "a row that is no JSON object", err);
+    if (!unicode_is_valid(row->raw))
+        return bad_row(reading, row->line, row->byte, NOT_UTF8, err);
     if (row->tree)
         for (const struct json *member = row->tree->child; member; member = member->next)
-            see_member(reading, member);
+            columns_see_member(&reading->columns, member);
     for (size_t i = 0; i < row->n; i++)
-        see_field(reading, &row->fields[i]);
+        columns_see_field(&reading->columns, &row->fields[i]);
     id_range_row(&reading->range, row);
-    int rc = put_row_facts(reading, row, err);
-    return rc == OK ? after_row(reading, row->byte, err) : rc;
+    return row->tree && is_batch(row->tree) ? put_batch(reading, row, err)
+                                            : put_row_facts(reading, row, err);
 }
 
 static int on_bad(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
@@ -277,10 +276,28 @@ static int on_bad(void *ctx, const struct source_line *line, bool is_last, const
     return bad_row(reading, line->number, line->byte, why->message, err);
 }
 
-/* Elements of one array that are no objects come as members. */
+/* What stands beside the rows in a document that holds them in a member. */
 static int on_member(void *ctx, const struct json *value, struct error *err)
 {
-    return bad_row(ctx, value->line, NONE, "an element that is no JSON object", err);
+    struct reading *reading = ctx;
+    struct sink *sink = reading->import->sink;
+
+    if (reading->array_key.n == 0) /* a document that is no array */
+        return bad_row(reading, value->line, NONE, "an element that is no JSON object", err);
+    if (value->type != JSON_ARRAY || !json_is(value->child, JSON_OBJECT))
+        return OK;
+    return sink_note(sink, NOTE_WARN, value->line, NONE, err,
+                     "only the rows of \"%.*s\" were read, \"%.*s\" holds %zu more",
+                     (int)reading->array_key.n, reading->array_key.p,
+                     (int)unicode_cut(value->key, KEY_BYTES).n, value->key.p, value->n);
+}
+
+static bool is_valid_cells(const struct csv_row *row)
+{
+    for (size_t i = 0; i < row->n; i++)
+        if (!unicode_is_valid(row->cells[i]))
+            return false;
+    return true;
 }
 
 static int on_cells(void *ctx, const struct csv_row *row, struct error *err)
@@ -290,60 +307,45 @@ static int on_cells(void *ctx, const struct csv_row *row, struct error *err)
     if (reading->is_header) {
         reading->is_header = false;
         for (size_t i = 0; i < row->n; i++)
-            (void)column_of(reading, row->cells[i]);
+            (void)columns_add(&reading->columns, row->cells[i]);
         return OK;
     }
     if (is_full(reading))
         return OK;
-    if (row->n > reading->n_columns && reading->n_columns < MAX_COLUMNS)
+    if (row->is_unclosed)
+        return bad_row(reading, row->line, row->byte, "a quote that is never closed", err);
+    if (row->n > reading->columns.n && reading->columns.n < MAX_COLUMNS)
         return bad_row(reading, row->line, NONE, "a row of more cells than the header has", err);
-    int rc = put_cell_facts(reading, row, err);
-    return rc == OK ? after_row(reading, NONE, err) : rc;
+    if (!is_valid_cells(row))
+        return bad_row(reading, row->line, row->byte, NOT_UTF8, err);
+    for (size_t i = 0; i < row->n && i < reading->columns.n; i++)
+        reading->columns.list[i].is_known |= row->cells[i].n > 0;
+    return put_cell_facts(reading, row, err);
 }
 
-/* ---- Form ---- */
+/* ---- The file ---- */
 
-static const struct column *find(const struct reading *reading, const char *name)
+/* "1200 rows, form preference (columns chosen and rejected)" in the import summary. */
+static const char *summary(const struct reading *reading, const char *form, const char *by)
 {
-    for (size_t i = 0; i < reading->n_columns; i++)
-        if (strcmp(reading->columns[i].name, name) == 0)
-            return &reading->columns[i];
-    return NULL;
-}
+    const char *rows = reading->n_rows == 1 ? "row" : "rows";
 
-static const char *form_of(const struct reading *reading)
-{
-    const struct column *label = find(reading, "label");
-    bool has_prompt = find(reading, "prompt") != NULL;
-
-    if (find(reading, "chosen") && find(reading, "rejected"))
-        return "preference";
-    if (find(reading, "input_ids"))
-        return "tokens";
-    if (find(reading, "messages"))
-        return "messages";
-    if (find(reading, "conversations") || find(reading, "conversation"))
-        return "sharegpt";
-    if (has_prompt && find(reading, "completion"))
-        return label && label->is_bool ? "kto" : "prompt-completion";
-    if (find(reading, "instruction") && (find(reading, "output") || find(reading, "response")))
-        return "alpaca";
-    return find(reading, "text") ? "text" : "other";
+    if (!by[0])
+        return arena_printf(reading->import->arena, "%s of no form that is known", rows);
+    return arena_printf(reading->import->arena, "%s, form %s (%s %s)", rows, form,
+                        strchr(by, ' ') ? "columns" : "column", by);
 }
 
 static int finish(struct reading *reading, struct error *err)
 {
     struct buf columns;
-    int rc;
+    char by[FORM_BY_BYTES];
+    const char *form = columns_form(&reading->columns, by);
 
     buf_init(&columns, MAX_COLUMNS * COLUMN_BYTES * 2);
-    for (size_t i = 0; i < reading->n_columns; i++) {
-        if (i)
-            buf_putc(&columns, ',');
-        buf_puts(&columns, reading->columns[i].name);
-    }
-    rc = sink_dataset_done(reading->import->sink, reading->id, form_of(reading),
-                           columns.p ? columns.p : "", reading->n_rows, reading->n_unreadable, err);
+    columns_join(&reading->columns, &columns);
+    int rc = sink_dataset_done(reading->import->sink, reading->id, form, columns.p ? columns.p : "",
+                               reading->n_rows, reading->n_unreadable, err);
     if (rc == OK)
         rc = id_range_put(&reading->range, reading->import, err);
     if (rc == OK && reading->n_unreadable > MAX_BAD_NOTES)
@@ -352,43 +354,81 @@ static int finish(struct reading *reading, struct error *err)
                        (long long)reading->n_unreadable, MAX_BAD_NOTES);
     buf_free(&columns);
     reading->import->n_rows = reading->n_rows;
+    reading->import->n_rows_are = summary(reading, form, by);
     return rc;
 }
 
-static int read_array(struct reading *reading, struct source_file *file, struct error *err)
+/* A stream of JSON that ends too early may end so because the packed file does, which is what has to
+ * be said. */
+static int why_it_ends(struct reading *reading, int rc, struct error *why)
 {
+    struct error packed = {0};
+    char byte;
+    size_t n;
+
+    if (reading->packing == PACKING_NONE ||
+        source_at(reading->file, INT64_MAX - 1, &byte, 1, &n, &packed) == OK)
+        return rc;
+    *why = packed;
+    return packed.status;
+}
+
+static int read_array(struct reading *reading, struct error *err)
+{
+    char key[KEY_BYTES] = "";
     struct json_stream stream = {.member = on_member, .row = on_row, .ctx = reading};
     bool cut = false;
-    int rc = json_stream(file, &stream, &cut, err);
 
-    if (rc != OK && cut)
-        reading->import->state = SOURCE_GROWING;
+    if (reading->array_key.n && reading->array_key.n < sizeof key) {
+        memcpy(key, reading->array_key.p, reading->array_key.n);
+        stream.array_key = key;
+    }
+    int rc = json_stream(reading->file, &stream, &cut, err);
+    if (rc != OK && cut) {
+        rc = why_it_ends(reading, rc, err);
+        if (reading->packing == PACKING_NONE)
+            reading->import->state = SOURCE_GROWING;
+    }
     return rc;
 }
 
-static int read_rows(struct reading *reading, struct source_file *file, struct error *err)
+static bool name_ends(struct str name, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return name.n >= n && strncasecmp(name.p + name.n - n, suffix, n) == 0;
+}
+
+static int read_rows(struct reading *reading, struct error *err)
 {
     struct jsonl_handler lines = {.row = on_row, .bad = on_bad, .ctx = reading};
     struct csv_handler cells = {.row = on_cells, .ctx = reading};
-    struct str path = str_of(reading->import->path);
-    char head[4096];
+    struct str path = packing_inner_name(reading->import->path);
+    char *head = arena_alloc(reading->import->arena, PEEK_HEAD_BYTES);
     size_t n = 0;
-    int rc = source_at(file, 0, head, sizeof head, &n, err);
 
+    if (!head)
+        return error_set(err, E_NOMEM, "no memory to look at a file");
+    int rc = source_at(reading->file, 0, head, PEEK_HEAD_BYTES, &n, err);
     if (rc != OK)
         return rc;
-    if (str_ends(path, ".csv") || str_ends(path, ".tsv") || str_ends(path, ".CSV")) {
+    enum source_oddity oddity = source_oddity(str_from(head, n));
+    if (oddity != ODDITY_NONE && oddity != ODDITY_BINARY)
+        return error_set(err, E_PARSE, "%s", source_oddity_name(oddity));
+    if (name_ends(path, ".csv") || name_ends(path, ".tsv")) {
         reading->is_header = true;
-        return csv_read_rows(file, 0, &cells, err);
+        return csv_read_rows(reading->file, 0, &cells, err);
     }
-    struct peek peek = {.name = "", .head = str_from(head, n)};
-    return peek_first(&peek) == '[' ? read_array(reading, file, err) : jsonl_read(file, &lines, err);
+    struct array_place place =
+        find_array(str_from(head, n), n < PEEK_HEAD_BYTES,
+                   name_ends(path, ".jsonl") || name_ends(path, ".ndjson"));
+    reading->array_key = place.key;
+    return place.is_array ? read_array(reading, err) : jsonl_read(reading->file, &lines, err);
 }
 
 static int run(struct import *import, struct error *err)
 {
     struct reading reading = {.import = import};
-    struct source_file *file = NULL;
     struct error why = {0};
     const char *slash = strrchr(import->path, '/');
     struct dataset dataset = {.name = slash ? slash + 1 : import->path,
@@ -404,10 +444,10 @@ static int run(struct import *import, struct error *err)
     rc = sink_dataset(import->sink, &dataset, &reading.id, err);
     if (rc != OK)
         return rc;
-    rc = source_open(&file, import->path, &why);
+    rc = source_open_unpacked(&reading.file, &reading.packing, import->path, &why);
     if (rc == OK)
-        rc = read_rows(&reading, file, &why);
-    source_close(file);
+        rc = read_rows(&reading, &why);
+    source_close(reading.file);
     if (rc != OK) {
         enum source_state before = import->state;
 
@@ -421,10 +461,11 @@ static int run(struct import *import, struct error *err)
 const struct importer importer_dataset_rows = {
     .id = "dataset_rows",
     .title = "a data set of rows",
-    .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV)",
+    .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst)",
     .supplies = NEEDS_DATASET | NEEDS_TEST_DATASET,
-    .version = 1,
+    .version = 2,
     .role = "data",
+    .reads_packed = true,
     .probe = probe,
     .run = run,
 };

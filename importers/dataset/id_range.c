@@ -38,22 +38,31 @@ static void see_id(struct id_range *range, double id, int64_t line)
         range->max_input_id = (struct id_extreme){true, id, line};
 }
 
+static void see_number(struct id_range *range, bool is_label, const struct json *value, int64_t line)
+{
+    if (value->type == JSON_NUMBER && is_label)
+        see_label(range, value->number, line);
+    else if (value->type == JSON_NUMBER)
+        see_id(range, value->number, line);
+}
+
 static void see_value(struct id_range *range, struct str name, const struct json *value,
                       int64_t line)
 {
     bool is_label = is_label_name(name);
-    const struct json *first = value->type == JSON_ARRAY ? value->child : value;
 
     if (!is_label && !str_is(name, "input_ids"))
         return;
-    for (const struct json *item = first; item; item = item->next) {
-        if (item->type == JSON_NUMBER && is_label)
-            see_label(range, item->number, line);
-        else if (item->type == JSON_NUMBER)
-            see_id(range, item->number, line);
-        if (value->type != JSON_ARRAY)
-            return;
+    if (value->type == JSON_ARRAY) { /* of a batch: lists nested one level */
+        for (const struct json *item = value->child; item; item = item->next) {
+            see_number(range, is_label, item, line);
+            for (const struct json *inner = item->type == JSON_ARRAY ? item->child : NULL; inner;
+                 inner = inner->next)
+                see_number(range, is_label, inner, line);
+        }
+        return;
     }
+    see_number(range, is_label, value, line);
 }
 
 void id_range_row(struct id_range *range, const struct json_row *row)

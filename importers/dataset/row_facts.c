@@ -2,7 +2,7 @@
  * row of an unknown form has no facts. */
 #include "importers/dataset/row_facts.h"
 
-#define IGNORED_LABEL (-100.0)
+#include "importers/dataset/token_rows.h"
 
 /* Words and characters: sums, so that parts can be added. */
 struct amount {
@@ -245,16 +245,6 @@ static void decide(const struct row *row, struct sample *out)
     }
 }
 
-static void token_row(const struct json *ids, const struct json *labels, struct sample *out)
-{
-    out->n_tokens = ids->n > INT32_MAX ? INT32_MAX : (int32_t)ids->n;
-    if (!json_is(labels, JSON_ARRAY))
-        return;
-    out->n_trained = 0;
-    for (const struct json *label = labels->child; label; label = label->next)
-        out->n_trained += json_is(label, JSON_NUMBER) && label->number != IGNORED_LABEL;
-}
-
 void row_facts_of_tree(const struct json *row, struct sample *out)
 {
     static const char *const TALKS[] = {"messages", "conversations", "conversation"};
@@ -271,7 +261,8 @@ void row_facts_of_tree(const struct json *row, struct sample *out)
         return;
     }
     if (json_is(ids, JSON_ARRAY)) {
-        token_row(ids, json_get(row, "labels"), out);
+        const struct json *labels = json_get(row, "labels");
+        token_row_facts(ids, json_is(labels, JSON_ARRAY) ? labels : NULL, out);
         return;
     }
     for (size_t i = 0; i < sizeof TALKS / sizeof TALKS[0]; i++)

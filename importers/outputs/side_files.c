@@ -8,13 +8,13 @@
 #include "core/base/number.h"
 #include "core/checks/check.h"
 #include "core/read/csv.h"
+#include "core/read/decompress.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
+#include "importers/dataset/token_rows.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 #include "importers/split_name.h"
-
-#define IGNORED_LABEL (-100)
 
 enum part { PART_LABELS, PART_LENGTHS, PART_MASK, PART_INFO, PART_SERVE, PART_NONE };
 
@@ -82,35 +82,6 @@ static int bad_row(struct reading *reading, int64_t line, int64_t byte, const ch
 
 /* ---- labels_sample.jsonl ---- */
 
-static bool same_number(const struct json *a, const struct json *b)
-{
-    return json_is(a, JSON_NUMBER) && json_is(b, JSON_NUMBER) && a->number == b->number;
-}
-
-static int put_tokens(struct reading *reading, const struct json *ids, const struct json *labels,
-                      int64_t byte, struct error *err)
-{
-    struct sample sample = {.at = byte, .length = NONE, .n_prompt_tokens = -1, .n_trained = -1};
-    size_t n = ids ? ids->n : labels->n, n_trained = 0;
-
-    sample.n_tokens = n > INT32_MAX ? INT32_MAX : (int32_t)n;
-    if (labels) {
-        for (const struct json *label = labels->child; label; label = label->next)
-            n_trained += json_is(label, JSON_NUMBER) && label->number != IGNORED_LABEL;
-        sample.n_trained = n_trained > INT32_MAX ? INT32_MAX : (int32_t)n_trained;
-        if (n_trained == 0)
-            sample.flags |= TOKEN_ROW_ALL_MASKED;
-    }
-    if (ids && ids->n >= 2 && same_number(ids->child, ids->child->next))
-        sample.flags |= TOKEN_ROW_FIRST_TWICE;
-    return put_sample(reading, sample, err);
-}
-
-static bool is_nested(const struct json *list)
-{
-    return json_is(list, JSON_ARRAY) && json_is(list->child, JSON_ARRAY);
-}
-
 /* A row, or a batch of rows (ids and labels nested one level). */
 static int on_tokens(void *ctx, const struct json_row *line, struct error *err)
 {
@@ -127,19 +98,11 @@ static int on_tokens(void *ctx, const struct json_row *line, struct error *err)
     if (ids && labels && ids->n != labels->n)
         return bad_row(reading, line->line, line->byte,
                        "input_ids and labels have different lengths", err);
-    if (!is_nested(ids) && !is_nested(labels))
-        return put_tokens(reading, ids, labels, line->byte, err);
-    const struct json *id_row = ids ? ids->child : NULL;
-    const struct json *label_row = labels ? labels->child : NULL;
+    struct token_rows rows = token_rows_of(ids, labels);
+    struct sample sample = {.at = line->byte, .length = (int64_t)line->raw.n};
     int rc = OK;
-    while (rc == OK && (id_row || label_row)) {
-        rc = put_tokens(reading, json_is(id_row, JSON_ARRAY) ? id_row : NULL,
-                        json_is(label_row, JSON_ARRAY) ? label_row : NULL, line->byte, err);
-        id_row = id_row ? id_row->next : NULL;
-        label_row = label_row ? label_row->next : NULL;
-        if ((id_row && id_row->type != JSON_ARRAY) || (label_row && label_row->type != JSON_ARRAY))
-            break;
-    }
+    while (rc == OK && token_rows_next(&rows, &sample))
+        rc = put_sample(reading, sample, err);
     return rc;
 }
 
@@ -206,6 +169,7 @@ static int run_numbers(struct import *import, bool is_labels, struct error *err)
         .row = on_tokens, .bad = on_bad, .ctx = &reading, .always_tree = true};
     struct csv_handler cells = {.row = on_length, .ctx = &reading};
     struct source_file *file = NULL;
+    enum packing packing;
     struct error why = {0};
     bool is_odd;
     int rc = import_oddity(import, &is_odd, err);
@@ -215,7 +179,7 @@ static int run_numbers(struct import *import, bool is_labels, struct error *err)
         rc = begin_dataset(&reading, is_labels ? "tokens" : "lengths", err);
     if (rc != OK || is_odd)
         return rc;
-    rc = source_open(&file, import->path, &why);
+    rc = source_open_unpacked(&file, &packing, import->path, &why);
     if (rc == OK)
         rc = is_labels ? jsonl_read(file, &lines, &why) : csv_read_rows(file, ',', &cells, &why);
     source_close(file);
@@ -281,7 +245,8 @@ static int run_object(struct import *import, enum part part, struct error *err)
 static int run(struct import *import, struct error *err)
 {
     const char *slash = strrchr(import->path, '/');
-    struct peek peek = {.name = slash ? slash + 1 : import->path};
+    struct str name = packing_inner_name(slash ? slash + 1 : import->path);
+    struct peek peek = {.name = arena_strndup(import->arena, name.p, name.n)};
     enum part part = part_of_name(&peek);
 
     if (part == PART_LABELS || part == PART_NONE || part == PART_LENGTHS)
@@ -294,8 +259,9 @@ const struct importer importer_side_files = {
     .title = "side files of a run",
     .hint = "labels_sample.jsonl, lengths.csv, mask_config.json, dataset_info.json, serve.json",
     .supplies = NEEDS_LABELS | NEEDS_LENGTHS | NEEDS_SERVING,
-    .version = 1,
+    .version = 2,
     .role = "side",
+    .reads_packed = true,
     .probe = probe,
     .run = run,
 };

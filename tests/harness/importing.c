@@ -2,35 +2,16 @@
 #include "tests/harness/importing.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "core/read/source.h"
 
 bool importing_look(const char *path, struct looked_at *out)
 {
-    struct source_file *file = NULL;
     struct error err;
-    size_t n_head = 0, n_tail = 0;
 
-    memset(out, 0, sizeof *out);
-    if (source_open(&file, path, &err) != OK)
+    out->bytes = malloc(sizeof *out->bytes);
+    if (!out->bytes || look_at(out->bytes, path, &err) != OK)
         return false;
-    int64_t size = source_size(file);
-    int64_t tail_at = size > PEEK_TAIL_BYTES ? size - PEEK_TAIL_BYTES : 0;
-    out->bytes = malloc(PEEK_HEAD_BYTES + PEEK_TAIL_BYTES);
-    bool is_read =
-        out->bytes && source_at(file, 0, out->bytes, PEEK_HEAD_BYTES, &n_head, &err) == OK &&
-        source_at(file, tail_at, out->bytes + PEEK_HEAD_BYTES, PEEK_TAIL_BYTES, &n_tail, &err) ==
-            OK;
-    const char *slash = strrchr(path, '/');
-    out->peek = (struct peek){.path = path,
-                              .name = slash ? slash + 1 : path,
-                              .folder_name = "",
-                              .head = str_from(out->bytes, n_head),
-                              .tail = str_from(out->bytes + PEEK_HEAD_BYTES, n_tail),
-                              .size = size};
-    source_close(file);
-    return is_read;
+    out->peek = out->bytes->peek;
+    return true;
 }
 
 static int import_one(struct sink *sink, const struct importer *importer, const char *folder,

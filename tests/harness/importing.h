@@ -3,10 +3,11 @@
 #define TESTS_HARNESS_IMPORTING_H
 
 #include "importers/importer.h"
+#include "importers/look.h"
 
 struct looked_at {
     struct peek peek;
-    char *bytes; /* owner of head and tail */
+    struct look *bytes; /* owner of head and tail */
 };
 
 /* The first 64 KiB and the last 64 bytes; false when the file cannot be read. Free `bytes`. */
