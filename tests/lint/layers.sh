@@ -71,8 +71,9 @@ BEGIN {
     allow("lz4.h", "core/read/decompress_lz4.c"); allow("lz4frame.h", "core/read/decompress_lz4.c")
     allow("snappy-c.h", "core/read/decompress_snappy.c")
     allow("brotli/decode.h", "core/read/decompress_brotli.c")
-    allow("pcre2.h", "core/base/regex.c")
-    allow("utf8proc.h", "core/base/unicode.c")
+    allow("pcre2.h", "core/base/regex.c core/text/tokenizer/pattern.c")
+    allow("utf8proc.h", "core/base/unicode.c core/base/unicode_case.c core/base/unicode_class.c " \
+                        "core/base/unicode_norm.c")
     allow("xxhash.h", "core/base/hash.c")
     allow("openssl/evp.h", "core/base/sha256.c")
     allow("git2.h", "core/git/repository.c")

@@ -6,7 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/unicode.h"
-#include "core/text/tokenizer/char_class.h"
+#include "core/base/unicode_class.h"
 #include "core/text/tokenizer/pipeline.h"
 
 /* Many long tokens that begin alike, in a text of such beginnings, would take for ever. */
@@ -175,7 +175,7 @@ int added_tokens_read(struct tokenizer *tokenizer, const struct json *list, stru
     struct added_tokens *added = calloc(1, sizeof *added);
     struct tokenizer_scratch *scratch = NULL;
     uint32_t next_id = model_count(tokenizer->model);
-    size_t n = json_is(list, JSON_ARRAY) ? list->n : 0;
+    size_t n = list && list->type == JSON_ARRAY ? list->n : 0;
     int rc = OK;
 
     tokenizer->added = added;
@@ -190,7 +190,7 @@ int added_tokens_read(struct tokenizer *tokenizer, const struct json *list, stru
     if (!added->slots || !added->items)
         return error_set(err, E_NOMEM, "no memory for %zu added tokens", n);
     rc = tokenizer_scratch_open(&scratch, err);
-    for (const struct json *value = n ? list->child : NULL; rc == OK && value;
+    for (const struct json *value = list ? list->child : NULL; rc == OK && value;
          value = value->next) {
         struct added_token token = {0};
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/unicode.h"
-#include "core/text/tokenizer/char_class.h"
+#include "core/base/unicode_class.h"
 #include "core/text/tokenizer/pipeline.h"
 
 int tokenizer_scratch_open(struct tokenizer_scratch **out, struct error *err)

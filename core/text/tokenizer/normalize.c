@@ -1,10 +1,8 @@
 /* Normalizers: what happens to a text before it is split. See pipeline.h; their settings are read in
  * normalize_read.c. Most texts are plain and nothing happens to them: each normalizer looks first
  * whether there is anything to do. */
-#include <utf8proc.h>
-
 #include "core/base/unicode.h"
-#include "core/text/tokenizer/char_class.h"
+#include "core/base/unicode_class.h"
 #include "core/text/tokenizer/pipeline.h"
 
 struct normalizing {
@@ -253,22 +251,6 @@ static int put_mapped(const struct normalizing *n, struct str old, struct str ma
     return OK;
 }
 
-static size_t grapheme(struct str text)
-{
-    int32_t before, c, state = 0;
-    size_t i = unicode_next(text, &before);
-
-    while (i < text.n) {
-        size_t used = unicode_next(str_skip(text, i), &c);
-
-        if (utf8proc_grapheme_break_stateful(before, c, &state))
-            break;
-        before = c;
-        i += used;
-    }
-    return i;
-}
-
 static int precompiled(const struct normalizing *n)
 {
     const struct charsmap *charsmap = n->normalizer->charsmap;
@@ -278,7 +260,7 @@ static int precompiled(const struct normalizing *n)
 
     n->scratch->steps.n = 0;
     while (rc == OK && text.n) {
-        struct str chunk = str_first(text, grapheme(text));
+        struct str chunk = str_first(text, unicode_grapheme(text));
         struct str found = chunk.n < 6 ? charsmap_find(charsmap, chunk) : str_from(NULL, 0);
 
         text = str_skip(text, chunk.n);

@@ -12,7 +12,7 @@ static int add(struct tokenizer *tokenizer, struct normalizer normalizer, struct
 static int add_bert(struct tokenizer *tokenizer, const struct json *part, struct error *err)
 {
     static const char WHAT[] = "normalizer BertNormalizer";
-    bool clean, chinese, accents, lower;
+    bool clean = false, chinese = false, accents = false, lower = false;
     int rc = part_flag(part, WHAT, "clean_text", &clean, err);
 
     if (rc == OK)

@@ -2,7 +2,7 @@
  * their settings are read in split_read.c. Each piece goes on at once, so that a pre-tokenizer that
  * changes the text needs one buffer. */
 #include "core/base/unicode.h"
-#include "core/text/tokenizer/char_class.h"
+#include "core/base/unicode_class.h"
 #include "core/text/tokenizer/pipeline.h"
 #include "core/text/tokenizer/scripts.h"
 

@@ -1,8 +1,10 @@
-/* Classes of characters. See char_class.h. The tables were found by comparing all code points. */
-#include "core/text/tokenizer/char_class.h"
+/* Classes of characters. See unicode_class.h. The tables were found by comparing all code points. */
+#include "core/base/unicode_class.h"
 
 #include <stddef.h>
 #include <utf8proc.h>
+
+#include "core/base/unicode.h"
 
 struct range {
     int32_t from, to;
@@ -226,4 +228,20 @@ int32_t char_lower(int32_t c)
         if (c >= LOWER_LATER[i].from && c <= LOWER_LATER[i].to)
             return c + LOWER_LATER[i].step;
     return c;
+}
+
+size_t unicode_grapheme(struct str text)
+{
+    int32_t before, c, state = 0;
+    size_t i = unicode_next(text, &before);
+
+    while (i < text.n) {
+        size_t used = unicode_next(str_skip(text, i), &c);
+
+        if (utf8proc_grapheme_break_stateful(before, c, &state))
+            break;
+        before = c;
+        i += used;
+    }
+    return i;
 }
