@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
 static bool is_pattern(const struct event *event, const char *pattern)
@@ -103,7 +104,8 @@ static void read_rows(const struct run_facts *facts, struct rows *rows)
 
 struct largest {
     double id; /* NaN: not known */
-    const struct setting *setting;
+    const struct setting *setting; /* what has it, or … */
+    const struct audit *audit;     /* … rows; see max_id_row */
 };
 
 /* The largest id of a file, or one added token: the id is the end of its name. */
@@ -128,11 +130,11 @@ static void read_largest(const struct run_facts *facts, struct largest *largest)
     for (size_t i = 0; i < facts->n_settings; i++) {
         double id = id_of(&facts->settings[i]);
         if (id > largest->id || (isnan(largest->id) && !isnan(id)))
-            *largest = (struct largest){id, &facts->settings[i]};
+            *largest = (struct largest){.id = id, .setting = &facts->settings[i]};
     }
 }
 
-/* An id of the rows that were tokenised: a sample, so it can only break the bound. */
+/* An id of the rows that were tokenised, recorded or simulated: it can only break the bound. */
 static void add_sampled(const struct run_facts *facts, double rows, struct largest *largest)
 {
     for (size_t i = 0; i < facts->n_settings; i++) {
@@ -140,7 +142,14 @@ static void add_sampled(const struct run_facts *facts, double rows, struct large
         double id;
         if (s->raw_name && strcmp(s->raw_name, "rows.max_input_id") == 0 &&
             setting_number(s, &id) && id >= rows && !(id <= largest->id))
-            *largest = (struct largest){id, s};
+            *largest = (struct largest){.id = id, .setting = s};
+    }
+    for (int split = 0; split < 2; split++) {
+        const struct audit *audit = ids_of(facts, split == 0 ? "train" : "eval");
+
+        if (audit && audit->max_id != NONE && (double)audit->max_id >= rows &&
+            !((double)audit->max_id < largest->id))
+            *largest = (struct largest){.id = (double)audit->max_id, .audit = audit};
     }
 }
 
@@ -148,6 +157,12 @@ static void show_numbers(struct check_ctx *ctx, const struct largest *largest,
                          const struct rows *rows)
 {
     evidence_setting(ctx, largest->setting);
+    if (largest->audit)
+        labels_row(ctx, largest->audit, largest->audit->max_id_row, NONE,
+                   "row %lld holds id %s; %lld rows hold one beyond the vocabulary",
+                   (long long)largest->audit->max_id_row,
+                   labels_token(ctx, largest->audit->max_id, NULL),
+                   (long long)labels_count(largest->audit, AUDIT_BAD_ID));
     evidence_setting(ctx, rows->setting);
     if (rows->name) {
         struct evidence *e = evidence_add(ctx, "artefact", "%s has %.0f rows", rows->name, rows->n);
@@ -196,7 +211,9 @@ static int fails(struct check_ctx *ctx, const struct event *event, const struct 
                           facts_file_name(facts, event->source_id), (long long)event->line);
     return check_fail(ctx, CONFIDENCE_STRONG, "ids",
                       "token id %.0f (%s) has no embedding row: there are %.0f", largest->id,
-                      facts_file_name(facts, largest->setting->source_id), rows->n);
+                      facts_file_name(facts, largest->setting
+                                                 ? largest->setting->source_id
+                                                 : largest->audit->dataset->source_id), rows->n);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -244,7 +261,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_vocab_mismatch = {
     .id = "vocab-mismatch",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "Every token id has an embedding row",

@@ -5,6 +5,8 @@
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
+#define LEAST_COMPARED 3    /* prompts answered both alone and in a batch */
+
 static bool applies(const struct run_facts *facts, const char **reason)
 {
     if (facts->run.kind == KIND_SEQ2SEQ) {
@@ -142,7 +144,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     read_batches(ctx->facts, &b);
     if (event)
         return warned(ctx, event, &b);
-    if (is_side(side, "right") && b.n_differ > 0) {
+    if (is_side(side, "right") && b.n_compared >= LEAST_COMPARED && 2 * b.n_differ >= b.n_compared) {
         evidence_setting(ctx, side);
         say_batches(ctx, &b);
         show_output(ctx, b.first_alone, "the same prompt alone");
@@ -157,7 +159,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (b.n_one > 0 && b.n_more == 0)
         return check_pass(ctx, CONFIDENCE_STRONG, "all %zu outputs were made one by one: nothing is "
                                                   "padded", b.n_one);
-    if (b.n_compared > 0)
+    if (b.n_compared >= LEAST_COMPARED && b.n_differ == 0)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "%zu prompts are answered alike in a batch and alone", b.n_compared);
     if (is_side(side, "right"))

@@ -1,9 +1,11 @@
 /* dropped-rows (CHECKS.md C3.16): are the rows given the rows trained? By what the frameworks say
- * they dropped, and by the trainer's count against the file. */
+ * they dropped, by the trainer's count against the file, and by the audit of the rows: those that the
+ * trainer leaves out without a word. */
 #include <math.h>
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
 #define FAIL_SHARE 0.10
@@ -230,6 +232,36 @@ static enum count compare_counts(struct check_ctx *ctx, double in_file,
     return COUNT_FEWER;
 }
 
+/* Rows that this trainer leaves out by its own rule, with nothing in the log but a bar. */
+static void read_audit(struct check_ctx *ctx)
+{
+    const struct audit *audit = labels_of(ctx->facts, "train");
+
+    if (audit && audit->basis == AUDIT_RECORDED)
+        audit = labels_beside(ctx->facts, audit, AUDIT_ALL_MASKED);
+    if (!audit || audit->is_partial)
+        return;
+    int64_t n = labels_count(audit, AUDIT_DROPPED), seen = labels_seen(audit);
+    double share = labels_share(audit, AUDIT_DROPPED);
+    if (share < WARN_SHARE)
+        return;
+    labels_tell(ctx, audit);
+    int64_t masked = labels_show_rows(ctx, audit, AUDIT_DROPPED | AUDIT_ALL_MASKED, 0,
+                                      "is dropped, no supervised token is left");
+    if (n > masked)
+        (void)labels_show_rows(ctx, audit, AUDIT_DROPPED, AUDIT_ALL_MASKED, "is dropped for its length");
+    if (share >= FAIL_SHARE && !audit->assumption)
+        (void)check_fail(ctx, labels_confidence(audit), "audit",
+                         "the trainer drops %lld of %lld rows (%.0f %%): %lld without a supervised "
+                         "token, %lld for their length", (long long)n, (long long)seen, 100.0 * share,
+                         (long long)masked, (long long)(n - masked));
+    else
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "audit",
+                         "the trainer drops %lld of %lld rows (%.1f %%): %lld without a supervised "
+                         "token, %lld for their length", (long long)n, (long long)seen, 100.0 * share,
+                         (long long)masked, (long long)(n - masked));
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct dataset *dataset = NULL;
@@ -259,6 +291,9 @@ static int run(struct check_ctx *ctx, struct error *err)
                              100.0 * share);
     }
     enum count by_count = compare_counts(ctx, in_file, dataset);
+    /* What was counted at run time goes before what the rule would drop. */
+    if (dropped.n == 0.0 && by_count == COUNT_MISSING)
+        read_audit(ctx);
     if (check_verdict(ctx) >= VERDICT_WARN) {
         check_fix(ctx, "repair the turn order (user first, alternating) or the role tags");
         check_fix(ctx, "raise cutoff_len or max_length, or split the long rows");
@@ -282,7 +317,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_dropped_rows = {
     .id = "dropped-rows",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "The rows given are the rows trained",

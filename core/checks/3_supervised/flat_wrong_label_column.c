@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -99,6 +100,13 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (loss_moves(ctx->facts))
         return check_pass(ctx, CONFIDENCE_STRONG, "a training loss was logged and it changes");
+    /* Recorded as the collator gave them: labels are there. */
+    const struct audit *audit = labels_of(ctx->facts, "train");
+    if (audit && audit->basis == AUDIT_RECORDED &&
+        labels_count(audit, AUDIT_ALL_MASKED) < labels_seen(audit))
+        return check_pass(ctx, CONFIDENCE_STRONG, "%s have supervised tokens",
+                          labels_words(ctx, audit,
+                                       labels_seen(audit) - labels_count(audit, AUDIT_ALL_MASKED)));
     if (dataset && kind_needs_labels(ctx->facts->run.kind) &&
         facts_bool(ctx->facts, "remove_unused_columns") != 0) {
         evidence_add(ctx, "dataset", "columns of the training rows: %s", dataset->columns)
@@ -112,7 +120,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_flat_wrong_label_column = {
     .id = "flat-wrong-label-column",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Labels reach the loss",

@@ -90,6 +90,11 @@ static void read_first_new(const struct run_facts *facts, struct new_tokens *new
         new->from = id + 1;
         return;
     }
+    const struct audit *audit = ids_of(facts, "train");
+    if (audit && audit->first_new_id != NONE) {
+        new->from = audit->first_new_id;
+        return;
+    }
     /* The config of the base: of the run's own folder it may be the resized one. */
     const struct setting *vocab = facts_setting_on(facts, SIDE_MODEL, "vocab_size");
     if (!vocab || !is_base(facts, vocab))
@@ -129,6 +134,11 @@ static void read_new(const struct run_facts *facts, struct new_tokens *new)
             number_parse_int(str_of(s->raw_name + sizeof ADDED - 1), &id) && id >= new->from)
             add_token(new, id, s);
     }
+    /* Ids that stand in rows and that no file names. */
+    const struct audit *audit = ids_of(facts, "train");
+    if (new->n == 0 && new->from != NONE && audit && audit->first_new_id >= new->from &&
+        (int64_t)audit->n_new_ids > new->n_all)
+        new->n_all = (int64_t)audit->n_new_ids;
 }
 
 /* ---- What is trained ---- */
@@ -194,7 +204,7 @@ static bool ends_turn(const struct run_facts *facts, const struct new_tokens *ne
 
 static int64_t by_uses(struct check_ctx *ctx, struct new_tokens *new)
 {
-    const struct audit *audit = labels_of(ctx->facts, "train");
+    const struct audit *audit = ids_of(ctx->facts, "train");
     const struct dataset *dataset = NULL;
     int64_t uses = 0;
 
@@ -215,6 +225,10 @@ static int64_t by_uses(struct check_ctx *ctx, struct new_tokens *new)
     if (audit && uses == 0 && labels_count(audit, AUDIT_HAS_NEW_ID) > 0) {
         uses = labels_count(audit, AUDIT_HAS_NEW_ID);
         (void)labels_show_rows(ctx, audit, AUDIT_HAS_NEW_ID, 0, "holds an id that the base has not");
+        for (size_t i = 0; i < audit->n_new_ids && i < LABEL_ROWS_SHOWN; i++)
+            evidence_add(ctx, "number", "%s: in %lld rows",
+                         labels_token(ctx, audit->new_ids[i].id, audit->new_ids[i].text),
+                         (long long)audit->new_ids[i].n_rows);
     }
     return uses;
 }

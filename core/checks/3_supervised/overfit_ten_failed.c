@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
 #define LOSS_FAILS  0.3
 #define LOSS_WARNS  0.1
 #define EXACT_FAILS 0.80
 #define EXACT_PASS  0.98
+#define ACCURACY    0.98        /* of the tokens, where it is logged */
 #define LONG_ANSWER 1000        /* tokens: the bounds are lowered to a warning */
 
 static double final_loss(const struct curve *loss, size_t *at)
@@ -51,16 +53,41 @@ static bool has_regulariser(const struct run_facts *facts)
            (facts_number(facts, "lora_dropout", &value) && value > 0.0);
 }
 
-static int judge(struct check_ctx *ctx, double loss, double exact_share, bool is_lenient)
+/* NaN: not logged. */
+static double last_accuracy(const struct run_facts *facts)
+{
+    const struct curve *accuracy = facts_curve(facts, "mean_token_accuracy");
+    size_t at;
+
+    return final_loss(accuracy, &at);
+}
+
+/* Of the rows themselves: an answer above LONG_ANSWER tokens. */
+static bool rows_are_long(const struct run_facts *facts)
+{
+    const struct audit *audit = labels_of(facts, "train");
+
+    for (int64_t i = 0; audit && i < audit->n_rows; i++)
+        if (labels_row_has(&audit->rows[i], 0, 0) &&
+            audit->rows[i].n_trained - (audit->rows[i].n_trained_prompt > 0
+                                            ? audit->rows[i].n_trained_prompt : 0) > LONG_ANSWER)
+            return true;
+    return false;
+}
+
+static int judge(struct check_ctx *ctx, double loss, double exact_share, double accuracy,
+                 bool is_lenient)
 {
     bool fails = loss > LOSS_FAILS || exact_share < EXACT_FAILS;
-    bool warns = loss > LOSS_WARNS || exact_share < EXACT_PASS;
+    bool warns = loss > LOSS_WARNS || exact_share < EXACT_PASS || accuracy < ACCURACY;
     const char *exact = isnan(exact_share)
                             ? "no generations to compare"
                             : arena_printf(ctx->arena, "%.0f %% exact", 100.0 * exact_share);
 
     if (!fails && !warns)
         return OK;
+    if (accuracy < ACCURACY)
+        evidence_number(ctx, accuracy, ACCURACY, "last token accuracy %.3f", accuracy);
     check_fix(ctx, "settle the checks above of this stage in order: data and hyperparameters are not "
                    "the cause of a failed ten-row test");
     if (fails && !is_lenient)
@@ -96,7 +123,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         e->row = first_missed;
         e->source_id = ctx->facts->generations[0].source_id;
     }
-    (void)judge(ctx, last, share, has_long || has_regulariser(ctx->facts));
+    (void)judge(ctx, last, share, last_accuracy(ctx->facts),
+                has_long || rows_are_long(ctx->facts) || has_regulariser(ctx->facts));
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
     if (n == 0)
@@ -110,7 +138,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_overfit_ten_failed = {
     .id = "overfit-ten-failed",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "The pipeline can memorise ten rows",
