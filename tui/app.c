@@ -250,8 +250,12 @@ static void take_progress(struct app *app, const struct job_message *message)
 {
     int64_t now = clock_ticks_ns();
 
-    if (app->desk.import_total && message->b && now - app->progress_at < PROGRESS_NS)
+    bool is_auditing = strcmp(message->text, WORKER_AUDITS) == 0;
+
+    if (app->desk.import_total && message->b && is_auditing == app->desk.is_auditing &&
+        now - app->progress_at < PROGRESS_NS)
         return;
+    app->desk.is_auditing = is_auditing;
     app->progress_at = now;
     app->desk.import_done = message->a;
     app->desk.import_total = message->b;
@@ -286,10 +290,12 @@ static void take_messages(struct app *app)
             app->may_be_outdated = true;
             break;
         case JOB_DONE:
+            app->desk.is_auditing = false;
             if (message.tag == WORKER_IMPORT)
                 end_import(app);
             break;
         case JOB_FAILED:
+            app->desk.is_auditing = false;
             if (message.tag == WORKER_IMPORT)
                 end_import(app);
             app->cache_is_damaged |= store_is_damaged(app->writer);

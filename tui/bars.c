@@ -25,6 +25,9 @@ static int draw_reading(const struct desk *desk, struct canvas *canvas, int colu
 {
     char done[32], total[32];
 
+    if (desk->is_auditing && desk->import_total > 0)
+        return canvas_printf(canvas, 0, column, STYLE_MESSAGE, "  auditing rows %lld/%lld",
+                             (long long)desk->import_done, (long long)desk->import_total);
     if (!desk->is_importing)
         return column;
     if (desk->import_total <= 0)

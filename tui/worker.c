@@ -90,6 +90,27 @@ static void on_file(void *ctx, const struct import_event *event)
     serve_writes(ctx);
 }
 
+/* The audit of the rows before the checks: shown in rows, stopped as an import is. */
+static void on_audit(void *ctx, int64_t rows, int64_t total)
+{
+    job_send(ctx, JOB_PROGRESS, rows, total, "%s", WORKER_AUDITS);
+}
+
+static int serve_audit(void *ctx, struct error *err)
+{
+    return job_yield(ctx, err);
+}
+
+static int run_checks(struct job *job, struct store *store, int64_t run_id, struct error *err)
+{
+    const struct audit_hooks hooks = {.cancel = job_cancel_flag(job),
+                                      .progress = on_audit,
+                                      .yield = serve_audit,
+                                      .ctx = job};
+
+    return checks_run_with(store, run_id, NULL, &hooks, err);
+}
+
 static int check_run(struct import_request *request, const struct plan_run *planned,
                      struct error *err)
 {
@@ -106,7 +127,7 @@ static int check_run(struct import_request *request, const struct plan_run *plan
     if (rc == E_NOTFOUND)       /* nothing of it could be read */
         return OK;
     if (rc == OK)
-        rc = checks_run(request->worker->store, run.id, NULL, err);
+        rc = run_checks(request->job, request->worker->store, run.id, err);
     if (rc == OK)
         job_send(request->job, JOB_BATCH, run.id, 0, "%s", "");
     return rc;
@@ -229,7 +250,7 @@ static int do_write(struct job *job, void *argument, struct error *err)
         rc = store_answer_set(store, w->key, w->a, w->b, err);
         break;
     case WRITE_VERDICTS:
-        rc = checks_run(store, w->run_id, NULL, err);
+        rc = run_checks(job, store, w->run_id, err);
         break;
     case WRITE_EXPORTED:
         rc = store_user_findings_exported(store, w->key, err);

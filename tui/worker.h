@@ -12,6 +12,8 @@
 
 struct worker;
 
+#define WORKER_AUDITS "rows"        /* text of progress that counts audited rows, not bytes */
+
 enum { WORKER_IMPORT = 1, WORKER_WRITE = 2 };   /* tags of the messages */
 
 MUST_CHECK int worker_open(struct worker **out, struct store *writer, struct error *err);

@@ -40,6 +40,7 @@ struct desk {
     enum line_style line;
     bool ascii;
     bool is_importing;
+    bool is_auditing;                   /* the two below count rows */
     int64_t import_done, import_total;  /* bytes; total 0: not known yet, checking, or idle */
     /* What the user wrote about this run. */
     const struct remark *remarks;               size_t n_remarks;

@@ -121,6 +121,13 @@ static const struct source *best(const struct policy_maker *maker,
     return found;
 }
 
+bool policy_template_has_markers(const struct policy_maker *maker)
+{
+    const struct source *source = maker->out->template_source;
+
+    return source && states(maker->facts, source->id, "chat_template_has_generation", "true");
+}
+
 void policy_find_files(struct policy_maker *maker)
 {
     struct mask_policy *out = maker->out;

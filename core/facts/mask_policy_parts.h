@@ -42,5 +42,7 @@ void policy_axolotl(struct policy_maker *maker);
 /* ---- Files (mask_policy_files.c) ---- */
 
 void policy_find_files(struct policy_maker *maker);
+/* The template that was found has {% generation %}: TRL takes it as it is. */
+bool policy_template_has_markers(const struct policy_maker *maker);
 
 #endif

@@ -110,7 +110,7 @@ static struct label_policy trl_of_version(const struct policy_maker *maker, cons
     policy.drops_masked = is_since(version, "1.9");
     policy.appends_eos = !is_old;
     policy.appends_eos_id = is_since(version, "0.16") && is_old;
-    policy.template_is_patched = is_since(version, "1.1");
+    policy.template_is_patched = is_since(version, "1.1") && !policy_template_has_markers(maker);
     policy.packs_whole = policy.packs && packs_whole(maker);
     if (policy.pad_id == NONE)
         policy.pad_id = policy.eos_id;
