@@ -292,17 +292,13 @@ int source_unpack(struct source_file **out, struct source_file *packed, enum pac
     return source_open_reader(out, source_path(packed), &reader, err);
 }
 
-int source_open_unpacked(struct source_file **out, enum packing *packing, const char *path,
-                         struct error *err)
+int source_unpack_if_packed(struct source_file **out, enum packing *packing,
+                            struct source_file *file, struct error *err)
 {
-    struct source_file *file;
     char head[8];
     size_t n = 0;
-    int rc = source_open(&file, path, err);
+    int rc = source_at(file, 0, head, sizeof head, &n, err);
 
-    if (rc != OK)
-        return rc;
-    rc = source_at(file, 0, head, sizeof head, &n, err);
     if (rc != OK) {
         source_close(file);
         return rc;
@@ -312,6 +308,15 @@ int source_open_unpacked(struct source_file **out, enum packing *packing, const 
         return source_unpack(out, file, *packing, err);
     *out = file;
     return OK;
+}
+
+int source_open_unpacked(struct source_file **out, enum packing *packing, const char *path,
+                         struct error *err)
+{
+    struct source_file *file;
+    int rc = source_open(&file, path, err);
+
+    return rc == OK ? source_unpack_if_packed(out, packing, file, err) : rc;
 }
 
 int64_t source_packed_tell(const struct source_file *file)

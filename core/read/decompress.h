@@ -26,6 +26,9 @@ struct str packing_inner_name(const char *name);
 /* A file as it is, or its unpacked text when its first bytes say that it is packed. */
 MUST_CHECK int source_open_unpacked(struct source_file **out, enum packing *packing,
                                     const char *path, struct error *err);
+/* The same on a file that is open already, which is given away, also when this fails. */
+MUST_CHECK int source_unpack_if_packed(struct source_file **out, enum packing *packing,
+                                       struct source_file *file, struct error *err);
 /* The unpacked text of a file that is open already, which is given away, also when this fails.
  * packing is not PACKING_NONE. */
 MUST_CHECK int source_unpack(struct source_file **out, struct source_file *packed,

@@ -80,17 +80,20 @@ static int open_json(struct rows *rows, struct str name, struct error *err)
     return rc == OK && place.is_array ? elements_seek(&rows->elements, place.at, true, err) : rc;
 }
 
-int rows_open(struct rows **out, const char *path, struct error *err)
+int rows_open_source(struct rows **out, struct source_file *file, const char *path,
+                     struct error *err)
 {
     struct rows *rows = calloc(1, sizeof *rows);
     const char *slash = strrchr(path, '/');
     struct str name = packing_inner_name(slash ? slash + 1 : path);
 
-    if (!rows)
+    if (!rows) {
+        source_close(file);
         return error_set(err, E_NOMEM, "no memory to read rows");
+    }
     buf_init(&rows->header, SOURCE_LINE_BYTES);
     buf_init(&rows->elements.text, SOURCE_LINE_BYTES);
-    int rc = source_open_unpacked(&rows->file, &rows->packing, path, err);
+    int rc = source_unpack_if_packed(&rows->file, &rows->packing, file, err);
     if (rc == OK && (ends(name, ".csv") || ends(name, ".tsv"))) {
         rows->kind = ends(name, ".tsv") ? ROWS_TSV : ROWS_CSV;
         rc = open_table(rows, 0, err);
@@ -103,6 +106,14 @@ int rows_open(struct rows **out, const char *path, struct error *err)
     }
     *out = rows;
     return OK;
+}
+
+int rows_open(struct rows **out, const char *path, struct error *err)
+{
+    struct source_file *file;
+    int rc = source_open(&file, path, err);
+
+    return rc == OK ? rows_open_source(out, file, path, err) : rc;
 }
 
 void rows_close(struct rows *rows)
@@ -228,7 +239,7 @@ static int cell_row(struct rows *rows, const struct csv_row *cells, struct arena
     for (size_t i = 0; object && members && i < rows->n_columns; i++) {
         struct str cell = i < cells->n ? cells->cells[i] : (struct str){NULL, 0};
 
-        if (!unicode_is_valid(cell))
+        if (cell.n && !unicode_is_valid(cell))
             return bad_bytes(cell, why);
         members[i] = (struct json){.type = cell.p ? JSON_STRING : JSON_NULL,
                                    .key = arena_str(arena, rows->columns[i]),

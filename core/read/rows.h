@@ -22,6 +22,11 @@ struct row_place {
 };
 
 MUST_CHECK int rows_open(struct rows **out, const char *path, struct error *err);
+/* The same on a file that is open already, which is given away, also when this fails; `name` says
+ * what the bytes cannot (.csv, .jsonl). */
+struct source_file;
+MUST_CHECK int rows_open_source(struct rows **out, struct source_file *file, const char *name,
+                                struct error *err);
 void rows_close(struct rows *rows); /* NULL allowed */
 enum rows_kind rows_kind(const struct rows *rows);
 bool rows_is_packed(const struct rows *rows);

@@ -254,7 +254,7 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
         return OK;
     if (row->tree && row->tree->type != JSON_OBJECT)
         return bad_row(reading, row->line, row->byte, "a row that is no JSON object", err);
-    if (!unicode_is_valid(row->raw))
+    if (row->raw.n && !unicode_is_valid(row->raw))
         return bad_row(reading, row->line, row->byte, NOT_UTF8, err);
     if (row->tree)
         for (const struct json *member = row->tree->child; member; member = member->next)
@@ -295,7 +295,7 @@ static int on_member(void *ctx, const struct json *value, struct error *err)
 static bool is_valid_cells(const struct csv_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
-        if (!unicode_is_valid(row->cells[i]))
+        if (row->cells[i].n && !unicode_is_valid(row->cells[i]))
             return false;
     return true;
 }

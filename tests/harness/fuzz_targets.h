@@ -14,6 +14,7 @@
     X(pickle)           \
     X(yaml)             \
     X(csv)              \
+    X(rows)             \
     X(safetensors)      \
     X(console_log)      \
     X(hf_trainer_state)
