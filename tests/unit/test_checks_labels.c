@@ -129,6 +129,18 @@ static void a_stop_of_the_generation_config_counts(void **state)
     fake_run_free(run);
 }
 
+/* The template's end of turn is a stop even where the tokenizer's EOS is another token. */
+static void a_special_token_that_the_rows_end_with_is_a_stop(void **state)
+{
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct audit *audit = add_rows(run, AUDIT_RECORDED, 8, 0, WORD);
+    audit->last_text = "<|im_end|>";
+    audit->last_is_special = true;
+    expect(run, &check_never_stops, VERDICT_PASS);
+    fake_run_free(run);
+}
+
 static void add_outputs(struct fake_run *run, size_t n, size_t n_long, const char *model)
 {
     for (size_t i = 0; i < n; i++) {
@@ -659,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_small_sample_with_stops_is_not_the_whole),
         cmocka_unit_test(rows_that_the_cut_shortened_are_left_out),
         cmocka_unit_test(a_stop_of_the_generation_config_counts),
+        cmocka_unit_test(a_special_token_that_the_rows_end_with_is_a_stop),
         cmocka_unit_test(outputs_that_run_to_the_limit_warn_where_labels_are_not_known),
         cmocka_unit_test(pad_that_is_eos_fails_only_where_it_is_never_supervised),
         cmocka_unit_test(pad_that_is_eos_without_labels_is_open_or_the_collators_fault),

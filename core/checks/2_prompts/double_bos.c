@@ -4,6 +4,7 @@
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
+#include "core/facts/prompt_pair.h"
 
 #define SHARE_FAILS 0.5
 
@@ -72,6 +73,54 @@ static bool judge_rows(struct check_ctx *ctx)
     return true;
 }
 
+/* ---- Serving ---- */
+
+static int64_t bos_of(const struct run_facts *facts)
+{
+    const struct audit *audit = ids_of(facts, "train");
+    const struct setting *text = facts_setting_on(facts, SIDE_TOKENIZER, "bos_token");
+
+    if (audit && audit->bos_id != NONE)
+        return audit->bos_id;
+    return text && text->value ? added_token_id(facts, text->value) : NONE;
+}
+
+static int serve_fails(struct check_ctx *ctx, const struct prompt_record *serve, const char *bos)
+{
+    struct evidence *e = evidence_add(ctx, "file", "the served prompt begins with %s twice (%s)", bos,
+                                      serve->about ? serve->about : "");
+
+    e->source_id = serve->source ? serve->source->id : 0;
+    e->token = 1;
+    add_fixes(ctx);
+    return check_fail(ctx, CONFIDENCE_CERTAIN, "serve", "the served prompt begins with %s twice", bos);
+}
+
+/* True when the served prompt's beginning is known. */
+static bool judge_serving(struct check_ctx *ctx)
+{
+    const struct prompt_pair *pair = facts_prompt_pair(ctx->facts);
+    const struct setting *text = facts_setting_on(ctx->facts, SIDE_TOKENIZER, "bos_token");
+    int64_t bos = bos_of(ctx->facts);
+
+    if (!pair || pair->serve.origin == PROMPT_ABSENT || pair->serve.failure)
+        return false;
+    const struct prompt_side *side = &pair->serve.side;
+    if (side->n_ids >= 2 && bos != NONE) {
+        if (side->ids[0] == (uint32_t)bos && side->ids[1] == (uint32_t)bos)
+            (void)serve_fails(ctx, &pair->serve, labels_token(ctx, bos, NULL));
+        return true;
+    }
+    if (!text || !text->value || !text->value[0])
+        return false;
+    if (str_starts(side->text, text->value) &&
+        str_starts(str_skip(side->text, strlen(text->value)), text->value)) {
+        (void)serve_fails(ctx, &pair->serve, text->value);
+        return true;
+    }
+    return false;       /* the text alone does not tell what the server adds */
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct event *said = find(ctx->facts, "llamacpp-double-bos");
@@ -89,7 +138,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (handled)
         check_info(ctx, "Unsloth found two BOS and took one out (%s:%lld)",
                    facts_file_name(ctx->facts, handled->source_id), (long long)handled->line);
-    bool has_rows = judge_rows(ctx);
+    bool has_rows = judge_rows(ctx), has_serving = judge_serving(ctx);
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
     if (!has_rows && bos && (bos->type == VALUE_NULL || !bos->value || !bos->value[0]) &&
@@ -100,8 +149,10 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "tokenizer.json of the run: which id its BOS has is not known");
     if (!has_rows)
         return labels_unknown(ctx, "train");
-    return check_unknown(ctx, "a captured request or prompt_infer.txt with its tokenizer: the training "
-                              "rows begin with one BOS or none");
+    if (!has_serving)
+        return check_unknown(ctx, "a captured request or prompt_infer.txt with its tokenizer: the "
+                                  "training rows begin with one BOS or none");
+    return check_pass(ctx, labels_confidence(audit), "one BOS or none on both sides");
 }
 
 const struct check check_double_bos = {

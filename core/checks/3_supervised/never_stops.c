@@ -37,9 +37,13 @@ struct ends {
     int64_t n_cut;              /* rows left out because the cut took their end */
 };
 
-static bool is_stop(const struct audit_row *row, const int64_t *ids, size_t n)
+/* A special token that most rows end with is the template's end of turn, whatever the tokenizer's EOS
+ * is. */
+static bool is_stop(const struct audit *audit, const struct audit_row *row, const int64_t *ids,
+                    size_t n)
 {
-    if (row->flags & AUDIT_END_TRAINED)
+    if ((row->flags & AUDIT_END_TRAINED) ||
+        (audit->last_is_special && row->last_id == (int32_t)audit->last_id))
         return true;
     for (size_t i = 0; i < n; i++)
         if (row->last_id == ids[i])
@@ -60,7 +64,7 @@ static void read_ends(const struct audit *audit, const int64_t *ids, size_t n, s
             continue;
         }
         out->n++;
-        out->n_ended += is_stop(row, ids, n);
+        out->n_ended += is_stop(audit, row, ids, n);
     }
 }
 
@@ -71,7 +75,8 @@ static void show_rows(struct check_ctx *ctx, const struct ends *ends, const int6
     for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++) {
         const struct audit_row *row = &audit->rows[i];
 
-        if (!labels_row_has(row, 0, AUDIT_CUT_ANSWER) || row->n_trained <= 0 || is_stop(row, ids, n))
+        if (!labels_row_has(row, 0, AUDIT_CUT_ANSWER) || row->n_trained <= 0 ||
+            is_stop(audit, row, ids, n))
             continue;
         labels_row(ctx, audit, i, NONE, "row %lld: the last supervised token is %s, no stop token",
                    (long long)i,

@@ -63,15 +63,15 @@ static int by_labels(struct check_ctx *ctx, const struct audit *audit)
         add_fixes(ctx);
         if (has < LEAST_ROWS && !labels_are_all(audit))
             return check_warn(ctx, CONFIDENCE_LIKELY, "labels",
-                              "pad and EOS are one token (%s), and it is supervised in none of %lld "
+                              "pad and EOS are one token (%s), and it is supervised in none of the %lld "
                               "rows that hold it", name, (long long)has);
         if (audit->assumption)
             return check_warn(ctx, CONFIDENCE_LIKELY, "labels",
                               "pad and EOS are one token (%s); by simulation it is supervised in none "
                               "of %lld rows", name, (long long)has);
         return check_fail(ctx, labels_confidence(audit), "labels",
-                          "pad and EOS are one token (%s), and it is supervised in none of %s", name,
-                          labels_words(ctx, audit, has));
+                          "pad and EOS are one token (%s), and it is supervised in none of the %lld "
+                          "rows that hold it", name, (long long)has);
     }
     if ((double)trained >= PASS_SHARE * (double)has)
         return check_pass(ctx, labels_confidence(audit),
