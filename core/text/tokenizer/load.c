@@ -213,7 +213,8 @@ static void move_place(struct error *err, struct str text, const struct long_mem
 }
 
 static int read_model(struct tokenizer *tokenizer, const struct json *root,
-                      const struct long_members *found, struct error *err)
+                      const struct long_members *found, struct compact *compact,
+                      struct error *err)
 {
     const struct json *model = json_get(root, "model");
     const struct model_parts parts = {
@@ -221,6 +222,8 @@ static int read_model(struct tokenizer *tokenizer, const struct json *root,
 
     if (!json_is(model, JSON_OBJECT))
         return error_set(err, E_PARSE, "no model in the tokenizer");
+    if (compact->data)
+        return model_open_compact(&tokenizer->model, compact, err);
     return model_open(&tokenizer->model, &parts, err);
 }
 
@@ -289,7 +292,8 @@ static void describe(struct tokenizer *tokenizer, const char *file)
 }
 
 static int read_parts(struct tokenizer *tokenizer, const struct json *root,
-                      const struct long_members *found, struct error *err)
+                      const struct long_members *found, struct compact *compact,
+                      struct error *err)
 {
     int rc = read_version(root, err);
 
@@ -302,7 +306,7 @@ static int read_parts(struct tokenizer *tokenizer, const struct json *root,
     if (rc == OK)
         rc = decoders_read(tokenizer, json_get(root, "decoder"), err);
     if (rc == OK)
-        rc = read_model(tokenizer, root, found, err);
+        rc = read_model(tokenizer, root, found, compact, err);
     if (rc == OK)
         rc = added_tokens_read(tokenizer, json_get(root, "added_tokens"), err);
     if (rc == OK)
@@ -311,34 +315,64 @@ static int read_parts(struct tokenizer *tokenizer, const struct json *root,
     return rc;
 }
 
-static int load_named(struct tokenizer **out, struct str text, const char *name, struct error *err)
+/* The settings of the text, from the compact form where there is one. */
+static int find_settings(struct str text, struct long_members *found,
+                         const struct compact *compact, struct buf *out, struct error *err)
+{
+    struct scan scan = {.text = text, .err = err};
+
+    if (compact->data) {
+        buf_str(out, compact->settings);
+        return out->failed ? error_set(err, E_NOMEM, "no memory for the settings") : OK;
+    }
+
+    int rc = each_member(&scan, top_member, found);
+
+    return rc == OK ? cut_long_members(text, found, out, err) : rc;
+}
+
+/* Fills a tokenizer; the compact form is taken from `cache_folder` and kept there (NULL: not). */
+static int fill_tokenizer(struct tokenizer *tokenizer, struct str text, const char *cache_folder,
+                          struct error *err)
 {
     struct long_members found = {0};
-    struct scan scan = {.text = text, .err = err};
-    struct tokenizer *tokenizer = NULL;
+    struct compact compact = {0};
     const struct json *root = NULL;
     struct buf settings;
-    int rc = each_member(&scan, top_member, &found);
+    size_t n = 0;
+    int rc = cache_folder ? compact_find(&compact, cache_folder, text, err) : 0;
+    bool was_kept = rc == 1;
 
-    if (rc != OK)
-        return rc;
     buf_init(&settings, TOKENIZER_FILE_BYTES);
-    tokenizer = calloc(1, sizeof *tokenizer);
-    if (tokenizer)
-        tokenizer->arena = arena_open(SETTINGS_BYTES);
-    rc = tokenizer && tokenizer->arena ? cut_long_members(text, &found, &settings, err)
-                                       : error_set(err, E_NOMEM, "no memory for a tokenizer");
+    if (rc >= 0)
+        rc = find_settings(text, &found, &compact, &settings, err);
     if (rc == OK) {
-        size_t n = settings.n;
-
+        n = settings.n;
         tokenizer->text = buf_steal(&settings);
         rc = json_parse_exact(str_from(tokenizer->text, n), tokenizer->arena, &root, err);
         if (rc != OK)
             move_place(err, text, &found);
     }
     if (rc == OK)
-        rc = read_parts(tokenizer, root, &found, err);
+        rc = read_parts(tokenizer, root, &found, &compact, err);
+    if (rc == OK && cache_folder && !was_kept)
+        compact_keep(cache_folder, text, str_from(tokenizer->text, n), tokenizer->model);
+    free(compact.data);
     buf_free(&settings);
+    return rc;
+}
+
+static int load_named(struct tokenizer **out, struct str text, const char *name,
+                      const char *cache_folder, struct error *err)
+{
+    struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+
+    if (tokenizer)
+        tokenizer->arena = arena_open(SETTINGS_BYTES);
+
+    int rc = tokenizer && tokenizer->arena ? fill_tokenizer(tokenizer, text, cache_folder, err)
+                                           : error_set(err, E_NOMEM, "no memory for a tokenizer");
+
     if (rc != OK) {
         tokenizer_close(tokenizer);
         return rc;
@@ -353,7 +387,7 @@ int tokenizer_load_text(struct tokenizer **out, struct str text, struct error *e
     if (text.n > TOKENIZER_FILE_BYTES)
         return error_set(err, E_LIMIT, "tokenizer of %zu bytes, expected at most %zu", text.n,
                          TOKENIZER_FILE_BYTES);
-    return load_named(out, text, "tokenizer.json", err);
+    return load_named(out, text, "tokenizer.json", NULL, err);
 }
 
 /* ---- Files ---- */
@@ -390,24 +424,56 @@ static bool is_legacy(const char *path)
     return !str_ends(name, ".json");
 }
 
-static int load_json(struct tokenizer **out, const char *path, struct error *err)
+static int load_json(struct tokenizer **out, const char *path, const char *cache_folder,
+                     struct error *err)
 {
     char *text = NULL;
     size_t n = 0;
     int rc = source_slurp(path, TOKENIZER_FILE_BYTES, &text, &n, err);
 
     if (rc == OK)
-        rc = load_named(out, str_from(text, n), base_name(path), err);
+        rc = load_named(out, str_from(text, n), base_name(path), cache_folder, err);
     if (rc != OK && err && !err->path[0])
         error_at(err, path, err->line, err->byte);
     free(text);
     return rc;
 }
 
-static int load_legacy(struct tokenizer **out, const char *path, struct error *err)
+/* tokenizer_config.json beside the file or inside the folder; absent: NULL. */
+static int read_config(const char *path, struct arena *arena, const struct json **out,
+                       struct error *err)
 {
-    (void)out;
-    return error_set(err, E_UNSUPPORTED, "%s is no tokenizer.json", base_name(path));
+    char beside[4096];
+    const char *slash = is_folder(path) ? path + strlen(path) : strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 1;
+    int written = snprintf(beside, sizeof beside, "%.*s/tokenizer_config.json",
+                           (int)(n < sizeof beside ? n : 0), slash ? path : ".");
+
+    *out = NULL;
+    if (written <= 0 || (size_t)written >= sizeof beside || !is_there(beside))
+        return OK;
+    return json_read_file(beside, false, arena, out, NULL, err);
+}
+
+static int load_legacy(struct tokenizer **out, const char *path, const char *cache_folder,
+                       struct error *err)
+{
+    struct arena *arena = arena_open(SETTINGS_BYTES);
+    const struct json *config = NULL;
+    struct buf text;
+    int rc = arena ? read_config(path, arena, &config, err)
+                   : error_set(err, E_NOMEM, "no memory for a tokenizer's config");
+
+    buf_init(&text, 2 * TOKENIZER_FILE_BYTES);
+    if (rc == OK)
+        rc = legacy_to_json(path, config, &text, err);
+    if (rc == OK)
+        rc = load_named(out, buf_view(&text), base_name(path), cache_folder, err);
+    if (rc != OK && err && !err->path[0])
+        error_at(err, path, err->line, err->byte);
+    buf_free(&text);
+    arena_close(arena);
+    return rc;
 }
 
 int tokenizer_load(struct tokenizer **out, const char *path, const char *cache_folder,
@@ -416,11 +482,11 @@ int tokenizer_load(struct tokenizer **out, const char *path, const char *cache_f
     char inside[4096];
     int n;
 
-    (void)cache_folder;
     if (!is_folder(path))
-        return is_legacy(path) ? load_legacy(out, path, err) : load_json(out, path, err);
+        return is_legacy(path) ? load_legacy(out, path, cache_folder, err)
+                               : load_json(out, path, cache_folder, err);
     n = snprintf(inside, sizeof inside, "%s/tokenizer.json", path);
     if (n > 0 && (size_t)n < sizeof inside && is_there(inside))
-        return load_json(out, inside, err);
-    return load_legacy(out, path, err);
+        return load_json(out, inside, cache_folder, err);
+    return load_legacy(out, path, cache_folder, err);
 }

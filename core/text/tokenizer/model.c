@@ -46,20 +46,29 @@ void find_byte_tokens(const struct vocab *vocab, uint32_t ids[256])
     }
 }
 
+void model_texts(struct tok_model *model, struct str *texts[MODEL_TEXTS])
+{
+    texts[0] = &model->unk_token;
+    texts[1] = &model->bpe.prefix;
+    texts[2] = &model->bpe.suffix;
+    texts[3] = &model->wordpiece.prefix;
+}
+
 /* The settings' texts die with the tree: copies of them. */
 static int keep_strings(struct tok_model *model, struct error *err)
 {
-    struct str *texts[] = {&model->unk_token, &model->bpe.prefix, &model->bpe.suffix,
-                           &model->wordpiece.prefix};
+    struct str *texts[MODEL_TEXTS];
     size_t n = 1;
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    model_texts(model, texts);
+    for (size_t i = 0; i < MODEL_TEXTS; i++)
         n += texts[i]->n;
-    model->strings = malloc(n);
+    model->strings_n = n;
+    model->strings = calloc(1, n);
     if (!model->strings)
         return error_set(err, E_NOMEM, "a model's settings");
     n = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < MODEL_TEXTS; i++) {
         if (!texts[i]->p)
             continue;
         if (texts[i]->n)
@@ -91,15 +100,22 @@ static int named_kind(struct str name, enum model_kind *out, struct error *err)
 
 /* ---- open and close ---- */
 
+uint64_t model_next_serial(void)
+{
+    return ++last_serial;
+}
+
 static void release(struct tok_model *model)
 {
-    vocab_free(&model->vocab);
-    trie_free(&model->unigram.trie);
-    trie_free(&model->wordpiece.trie);
-    if (!model->bpe.borrowed)
+    if (!model->storage) {
+        vocab_free(&model->vocab);
+        trie_free(&model->unigram.trie);
+        trie_free(&model->wordpiece.trie);
         free(model->bpe.merges);
-    free(model->unigram.scores);
-    free(model->strings);
+        free(model->unigram.scores);
+        free(model->strings);
+    }
+    free(model->storage);
     *model = (struct tok_model){.serial = model->serial};
 }
 
@@ -161,7 +177,7 @@ int model_open(struct tok_model **out, const struct model_parts *parts, struct e
 
     if (!model)
         return error_set(err, E_NOMEM, "a tokenizer's model");
-    model->serial = ++last_serial;
+    model->serial = model_next_serial();
     if (json_is(type, JSON_STRING)) {
         rc = named_kind(type->text, &kind, err);
         if (rc == OK)

@@ -19,7 +19,6 @@ struct merge {
 struct bpe {
     struct merge *merges;
     uint64_t n_merges;          /* slots: a power of two */
-    bool borrowed;
     bool ignore_merges, byte_fallback, fuse_unk;
     bool has_unk, no_merges;    /* no_merges: a dropout of 1 */
     bool is_plain;              /* every part of a merge adds letters: no pair gives one of its parts */
@@ -57,8 +56,10 @@ struct wordpiece {
 struct tok_model {
     enum model_kind kind;
     uint64_t serial;            /* tells models apart in a scratch, also one that lies where another lay */
+    char *storage;              /* a compact form that all tables are part of; else NULL */
     struct vocab vocab;
     char *strings;              /* unk_token, prefix, suffix */
+    size_t strings_n;
     struct str unk_token;       /* p NULL: none */
     struct bpe bpe;
     struct unigram unigram;
@@ -101,6 +102,11 @@ MUST_CHECK int bpe_encode_bytes(const struct tok_model *model, struct model_scra
                                 struct str piece, struct tokens *out, struct error *err);
 /* The part that follows from the rest: tables of byte ids and letters. */
 void bpe_prepare(struct tok_model *model);
+/* For the next model of this process. */
+uint64_t model_next_serial(void);
+#define MODEL_TEXTS 4
+/* The model's texts that lie in `strings`. */
+void model_texts(struct tok_model *model, struct str *texts[MODEL_TEXTS]);
 /* Merges the n symbols of the scratch to the end, and appends them. */
 MUST_CHECK int bpe_merge(const struct bpe *bpe, struct model_scratch *scratch, size_t n,
                          struct tokens *out, struct error *err);

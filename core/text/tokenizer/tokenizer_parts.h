@@ -53,6 +53,29 @@ MUST_CHECK int tokens_reserve(struct tokens *tokens, size_t more, struct error *
 MUST_CHECK int tokens_push(struct tokens *tokens, uint32_t id, uint32_t begin, uint32_t end,
                            struct error *err);
 
+/* ---- The compact form: a model's tables as they lie in memory, kept between runs ----
+ *
+ * In cache_folder/tokenizers, one file a tokenizer named after the hash of its text and the format,
+ * together at most COMPACT_BYTES, the one whose use is longest ago goes first. Of this machine and
+ * build only. What cannot be read, is cut or has changed is as if it were not there. */
+#define COMPACT_BYTES ((int64_t)1 << 30)
+
+struct compact {
+    char *data;                         /* owned until a model takes it; free() */
+    size_t n_bytes;
+    struct str settings;                /* part of the data */
+};
+
+/* 1 found, 0 not, negative: E_NOMEM. `text`: of the whole file that it was made from. */
+MUST_CHECK int compact_find(struct compact *out, const char *cache_folder, struct str text,
+                            struct error *err);
+/* The model takes the data; *compact is empty then. */
+MUST_CHECK int model_open_compact(struct tok_model **out, struct compact *compact,
+                                  struct error *err);
+/* Where it cannot be written, nothing is kept: the next load takes longer. */
+void compact_keep(const char *cache_folder, struct str text, struct str settings,
+                  const struct tok_model *model);
+
 /* ---- Files other than tokenizer.json, turned into the same parts ---- */
 
 /* vocab.json + merges.txt, vocab.txt, tokenizer.model (sentencepiece or tiktoken ranks): writes the

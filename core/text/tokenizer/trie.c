@@ -192,7 +192,7 @@ int trie_build(struct trie *out, const struct vocab *vocab, struct error *err)
     free(building.next_free);
     free(building.previous_free);
     if (rc == OK)
-        *out = (struct trie){building.nodes, building.n_nodes, false};
+        *out = (struct trie){building.nodes, building.n_nodes};
     else
         free(building.nodes);
     return rc;
@@ -200,7 +200,6 @@ int trie_build(struct trie *out, const struct vocab *vocab, struct error *err)
 
 void trie_free(struct trie *trie)
 {
-    if (!trie->borrowed)
-        free(trie->nodes);
+    free(trie->nodes);
     *trie = (struct trie){0};
 }

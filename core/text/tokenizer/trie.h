@@ -17,7 +17,6 @@ struct trie_node {
 struct trie {
     struct trie_node *nodes;
     uint64_t n_nodes;
-    bool borrowed;
 };
 
 /* Of equal tokens the one that vocab_id finds counts. */

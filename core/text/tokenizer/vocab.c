@@ -74,11 +74,9 @@ uint32_t vocab_size(const struct vocab *vocab)
 
 void vocab_free(struct vocab *vocab)
 {
-    if (!vocab->borrowed) {
-        free(vocab->bytes);
-        free(vocab->entries);
-        free(vocab->slots);
-    }
+    free(vocab->bytes);
+    free(vocab->entries);
+    free(vocab->slots);
     *vocab = (struct vocab){0};
 }
 

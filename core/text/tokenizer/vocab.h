@@ -24,7 +24,6 @@ struct vocab {
     struct vocab_entry *entries;        /* ascending ids; equal ids in the file's order */
     struct vocab_slot *slots;
     uint64_t n_bytes, n_entries, n_slots;       /* n_slots: a power of two */
-    bool borrowed;                      /* the tables belong to somebody else */
 };
 
 /* model.vocab as an object {token: id}: of equal keys the last counts. E_PARSE, E_LIMIT, E_NOMEM. */
