@@ -230,14 +230,41 @@ int32_t char_lower(int32_t c)
     return c;
 }
 
+/* Characters that were assigned, or got another property, after utf8proc's tables: as what they
+ * count for the borders of clusters. A mark extends, U+0600 goes before. */
+static const struct {
+    int32_t from, to, as;
+} CLUSTERS_LATER[] = {
+    {0x897, 0x897, 0x300},     {0x1ACF, 0x1ADD, 0x300},   {0x1AE0, 0x1AEB, 0x300},
+    {0x10D69, 0x10D6D, 0x300}, {0x10EFA, 0x10EFC, 0x300}, {0x113B8, 0x113C0, 0x300},
+    {0x113C2, 0x113C2, 0x300}, {0x113C5, 0x113C5, 0x300}, {0x113C7, 0x113CA, 0x300},
+    {0x113CC, 0x113D0, 0x300}, {0x113D1, 0x113D1, 0x600}, {0x113D2, 0x113D2, 0x300},
+    {0x113E1, 0x113E2, 0x300}, {0x11A3A, 0x11A3A, 'a'},   {0x11B60, 0x11B67, 0x300},
+    {0x11F5A, 0x11F5A, 0x300}, {0x1611E, 0x1612F, 0x300}, {0x1E5EE, 0x1E5EF, 0x300},
+    {0x1E6E3, 0x1E6E3, 0x300}, {0x1E6E6, 0x1E6E6, 0x300}, {0x1E6EE, 0x1E6EF, 0x300},
+    {0x1E6F5, 0x1E6F5, 0x300},
+};
+
+static int32_t in_cluster(int32_t c)
+{
+    if (c < CLUSTERS_LATER[0].from)
+        return c;
+    for (size_t i = 0; i < sizeof CLUSTERS_LATER / sizeof *CLUSTERS_LATER; i++)
+        if (c >= CLUSTERS_LATER[i].from && c <= CLUSTERS_LATER[i].to)
+            return CLUSTERS_LATER[i].as;
+    return c;
+}
+
 size_t unicode_grapheme(struct str text)
 {
     int32_t before, c, state = 0;
     size_t i = unicode_next(text, &before);
 
+    before = in_cluster(before);
     while (i < text.n) {
         size_t used = unicode_next(str_skip(text, i), &c);
 
+        c = in_cluster(c);
         if (utf8proc_grapheme_break_stateful(before, c, &state))
             break;
         before = c;

@@ -331,25 +331,32 @@ static void ctc(const struct decoding *d)
     buf_free(&clean);
 }
 
+static int replace_one(const struct decoding *d, struct str text, struct buf *room)
+{
+    struct pattern_search search = pattern_begin(d->decoder->pattern, d->pattern, text, room);
+    size_t done = 0, begin, end;
+    int rc = OK;
+
+    while (text.n && (rc = pattern_next(&search, &begin, &end, d->err)) == 1) {
+        buf_add(&d->out->bytes, text.p + done, begin - done);
+        buf_str(&d->out->bytes, d->decoder->content);
+        done = end;
+    }
+    buf_str(&d->out->bytes, str_skip(text, done));
+    end_text(d->out);
+    return rc;
+}
+
 static int replace(const struct decoding *d)
 {
-    for (size_t i = 0; i < d->in->n; i++) {
-        struct str text = text_at(d->in, i);
-        struct pattern_search search = pattern_begin(d->decoder->pattern, d->pattern, text);
-        size_t done = 0, begin, end;
-        int rc = OK;
+    struct buf room;
+    int rc = OK;
 
-        while (text.n && (rc = pattern_next(&search, &begin, &end, d->err)) == 1) {
-            buf_add(&d->out->bytes, text.p + done, begin - done);
-            buf_str(&d->out->bytes, d->decoder->content);
-            done = end;
-        }
-        if (rc < 0)
-            return rc;
-        buf_str(&d->out->bytes, str_skip(text, done));
-        end_text(d->out);
-    }
-    return OK;
+    buf_init(&room, DECODED_BYTES);
+    for (size_t i = 0; rc == OK && i < d->in->n; i++)
+        rc = replace_one(d, text_at(d->in, i), &room);
+    buf_free(&room);
+    return rc;
 }
 
 static struct str strip_one(struct str text, const struct decoder *decoder)

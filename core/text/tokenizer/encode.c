@@ -13,6 +13,8 @@ int tokenizer_scratch_open(struct tokenizer_scratch **out, struct error *err)
 
     if (!scratch)
         return error_set(err, E_NOMEM, "no memory for encoding");
+    for (size_t i = 0; i < PIPELINE_PARTS; i++)
+        buf_init(&scratch->rooms[i], PIPELINE_TEXT_BYTES);
     rc = model_scratch_open(&scratch->model, err);
     if (rc == OK)
         rc = pattern_scratch_open(&scratch->pattern, err);
@@ -34,6 +36,8 @@ void tokenizer_scratch_close(struct tokenizer_scratch *scratch)
     work_free(&scratch->normal[1]);
     for (size_t i = 0; i < sizeof scratch->split / sizeof *scratch->split; i++)
         work_free(&scratch->split[i]);
+    for (size_t i = 0; i < PIPELINE_PARTS; i++)
+        buf_free(&scratch->rooms[i]);
     unicode_steps_free(&scratch->steps);
     free(scratch->blanks.items);
     free(scratch->order_blanks.items);
@@ -119,7 +123,13 @@ static void place(struct tokens *out, size_t from, const struct piece *piece)
     }
 }
 
-/* What a token is called in the library's encoding: Unigram has the text, the others the entry. */
+static bool is_byte(struct str token)
+{
+    return token.n == 6 && str_starts(token, "<0x") && token.p[5] == '>';
+}
+
+/* What a token is called in the library's encoding: the entry of the vocabulary, but for Unigram's
+ * unknown pieces, which keep their text. Bytes that Unigram falls back to are no such pieces. */
 static int keep_blanks_of(struct encoding *encoding, size_t from, const struct piece *piece)
 {
     const struct tokenizer *tokenizer = encoding->tokenizer;
@@ -130,9 +140,11 @@ static int keep_blanks_of(struct encoding *encoding, size_t from, const struct p
     for (size_t i = from; rc == OK && i < out->n; i++) {
         size_t begin = out->begin[i], end = out->end[i];
 
-        rc = keep_blanks(encoding, is_text && begin <= end && end <= piece->n
-                                       ? str_from(piece->p + begin, end - begin)
-                                       : model_token(tokenizer->model, out->ids[i]));
+        struct str token = model_token(tokenizer->model, out->ids[i]);
+
+        if (is_text && begin <= end && end <= piece->n && !is_byte(token))
+            token = str_from(piece->p + begin, end - begin);
+        rc = keep_blanks(encoding, token);
     }
     return rc;
 }
@@ -202,7 +214,7 @@ static int encode_section(struct encoding *encoding, const struct piece *piece, 
         return encode_rest(encoding, piece, 0, piece->n, normalized);
     while ((rc = added_next(&search, &match, encoding->err)) == 1) {
         rc = encode_rest(encoding, piece, done, match.begin, normalized);
-        if (rc == OK)
+        if (rc == OK && match.begin < match.end) /* else the one before swallowed it */
             rc = put_added(encoding, piece, &match);
         if (rc != OK)
             return rc;

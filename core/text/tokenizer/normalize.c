@@ -159,7 +159,8 @@ static int replace(const struct normalizing *n)
     struct str content = n->normalizer->content;
     struct work *work = other_work(n);
     struct pattern_search search =
-        pattern_begin(n->normalizer->pattern, n->scratch->pattern, piece_text(piece));
+        pattern_begin(n->normalizer->pattern, n->scratch->pattern, piece_text(piece),
+                      &n->scratch->rooms[0]);
     size_t done = 0, begin, end;
     bool any = false;
     int rc;

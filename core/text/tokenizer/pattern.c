@@ -135,10 +135,12 @@ void pattern_scratch_close(struct pattern_scratch *scratch)
 }
 
 struct pattern_search pattern_begin(const struct pattern *pattern, struct pattern_scratch *scratch,
-                                    struct str text)
+                                    struct str text, struct buf *room)
 {
-    return (struct pattern_search){
-        .pattern = pattern, .scratch = scratch, .text = text, .last = SIZE_MAX};
+    return (struct pattern_search){.pattern = pattern,
+                                   .scratch = scratch,
+                                   .text = pattern->code ? pattern_subject(text, room) : text,
+                                   .last = SIZE_MAX};
 }
 
 static int find_text(const struct pattern_search *search, size_t *begin, size_t *end)
@@ -195,6 +197,8 @@ static int find(const struct pattern_search *search, size_t *begin, size_t *end,
 
 int pattern_next(struct pattern_search *search, size_t *begin, size_t *end, struct error *err)
 {
+    if (!search->text.p)
+        return error_set(err, E_NOMEM, "no memory for matching a pattern");
     while (search->from <= search->text.n) {
         int rc = find(search, begin, end, err);
         int32_t c;

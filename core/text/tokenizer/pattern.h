@@ -28,11 +28,14 @@ struct pattern_search {
     size_t last;                /* end of the last match, SIZE_MAX: none yet */
 };
 
+/* `room` is used where the text must be copied, and lasts as long as the search. */
 struct pattern_search pattern_begin(const struct pattern *pattern, struct pattern_scratch *scratch,
-                                    struct str text);
+                                    struct str text, struct buf *room);
 /* 1 a match, 0 no more, negative: E_LIMIT it does not come to an end. */
 int pattern_next(struct pattern_search *search, size_t *begin, size_t *end, struct error *err);
 
+/* The text as PCRE2 is to see it; p NULL: no memory. (pattern_later.c) */
+struct str pattern_subject(struct str text, struct buf *room);
 /* The pattern as PCRE2 is given it, appended. For pattern.c and tests. (pattern_rewrite.c) */
 MUST_CHECK int pattern_rewrite(struct buf *out, struct str source, struct error *err);
 

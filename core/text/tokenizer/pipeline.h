@@ -199,6 +199,7 @@ struct tokenizer_scratch {
     struct pattern_scratch *pattern;
     struct work valid, normal[2];
     struct work split[2 * PIPELINE_PARTS]; /* the second half: pieces in the byte alphabet */
+    struct buf rooms[PIPELINE_PARTS];   /* texts as patterns see them */
     struct unicode_steps steps;
     struct blank_list blanks;           /* of the tokens so far */
     struct tokens order;                /* what a post-processor makes */

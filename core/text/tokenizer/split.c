@@ -81,11 +81,13 @@ static int cut(struct cutter *cutter, size_t begin, size_t end, bool is_match)
     return OK;
 }
 
-static int cut_by_pattern(struct cutter *cutter, const struct pattern *pattern)
+static int cut_by_pattern(struct cutter *cutter, const struct splitter *splitter)
 {
     struct encoding *encoding = cutter->encoding;
+    size_t stage = (size_t)(splitter - encoding->tokenizer->splitters);
     struct pattern_search search =
-        pattern_begin(pattern, encoding->scratch->pattern, piece_text(cutter->piece));
+        pattern_begin(splitter->pattern, encoding->scratch->pattern, piece_text(cutter->piece),
+                      &encoding->scratch->rooms[stage]);
     size_t done = 0, begin, end;
     int rc;
 
@@ -324,7 +326,7 @@ static int byte_level(struct encoding *encoding, size_t stage, const struct piec
                             .raw = raw};
 
     if (splitter->pattern)
-        return cut_by_pattern(&cutter, splitter->pattern);
+        return cut_by_pattern(&cutter, splitter);
     return raw ? encode_piece(encoding, &piece, true) : to_alphabet(encoding, stage, &piece);
 }
 
@@ -348,7 +350,7 @@ int split_piece(struct encoding *encoding, size_t stage, const struct piece *pie
 
     switch (splitter->kind) {
     case SPLIT_PATTERN:
-        return cut_by_pattern(&cutter, splitter->pattern);
+        return cut_by_pattern(&cutter, splitter);
     case SPLIT_BYTE_LEVEL:
         return byte_level(encoding, stage, piece);
     case SPLIT_METASPACE:
