@@ -31,6 +31,8 @@ enum confidence prompts_confidence(const struct prompt_pair *pair)
 {
     bool is_direct = prompt_is_captured(&pair->serve) && pair->train.origin != PROMPT_RENDERED;
 
+    if (pair->serve.is_assumed)
+        return CONFIDENCE_LIKELY;
     return is_direct ? CONFIDENCE_CERTAIN : CONFIDENCE_STRONG;
 }
 

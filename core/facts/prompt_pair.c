@@ -183,7 +183,10 @@ static void compare(const struct prompt_maker *maker)
         if (sides[i]->origin != PROMPT_ABSENT)
             prompt_shape_of(sides[i]->side.text, special, n_special, maker->arena,
                             &sides[i]->side.shape);
-    pair->comparison.difference = PROMPTS_UNKNOWN;
+    pair->comparison = (struct prompt_comparison){.difference = PROMPTS_UNKNOWN,
+                                                  .train_token = -1,
+                                                  .serve_token = -1,
+                                                  .system_jaccard = NAN};
     if (pair->train.origin == PROMPT_ABSENT || pair->serve.origin == PROMPT_ABSENT)
         return;
     prompt_compare(&pair->train.side, &pair->serve.side, maker->arena, &pair->comparison);
@@ -205,12 +208,11 @@ static void make(struct prompt_maker *maker, struct arena *scratch)
     prompt_read_rows(maker);
     read_request(maker, scratch);
     read_serving_record(maker);
-    bool has_train = take_recorded(maker, SIDE_TRAIN, &pair->train) ||
-                     take_row(maker, &pair->train);
-    bool has_serve = take_recorded(maker, SIDE_SERVE, &pair->serve) ||
-                     take_request_prompt(maker, &pair->serve);
-    (void)has_train;
-    (void)has_serve;
+    if (!take_recorded(maker, SIDE_TRAIN, &pair->train))
+        (void)take_row(maker, &pair->train);
+    if (!take_recorded(maker, SIDE_SERVE, &pair->serve))
+        (void)take_request_prompt(maker, &pair->serve);
+    prompt_render_sides(maker);
     compare(maker);
 }
 

@@ -23,6 +23,7 @@ struct prompt_record {
     const char *failure;                /* the template refused: its message with line */
     struct prompt_side side;            /* text, ids, shape */
     bool inserts_system;                /* the template put a system text that no message has */
+    bool is_assumed;                    /* serving: rendered by the training template, no other is known */
 };
 
 struct prompt_pair {

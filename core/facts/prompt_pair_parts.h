@@ -42,6 +42,11 @@ void prompt_template_of(const struct prompt_maker *maker, enum side side,
 
 void prompt_read_rows(struct prompt_maker *maker);
 
+/* ---- prompt_ids.c ---- */
+
+/* Ids of both texts, where both are there and a tokenizer can be loaded. */
+void prompt_tokenise(struct prompt_maker *maker, const struct template_place *serve);
+
 /* ---- prompt_render.c: the sides that have to be rendered ---- */
 
 void prompt_render_sides(struct prompt_maker *maker);

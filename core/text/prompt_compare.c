@@ -493,6 +493,11 @@ static void compare_ids(struct comparing *c)
     for (size_t i = 0; i < b->n_ids && b->begin[i] < end; i++) {
         if (i < a->n_ids && a->ids[i] == b->ids[i])
             continue;
+        /* the end of the prompt lies inside of a training token: of the answer's first one */
+        if (b->end[i] >= end && i < a->n_ids && a->begin[i] == b->begin[i] && a->end[i] > end) {
+            note(c->out, c->arena, "the prompt ends inside of a token of the training text");
+            return;
+        }
         differ(c, PROMPTS_OTHER_IDS, i < a->n_ids ? a->begin[i] : a->text.n, b->begin[i]);
         c->out->train_token = (ptrdiff_t)i;
         c->out->serve_token = (ptrdiff_t)i;

@@ -142,7 +142,10 @@ static void pass(struct check_ctx *ctx, const struct prompt_pair *pair)
 
     if (c->note)
         check_info(ctx, "%s", c->note);
-    if (is_settled(c->difference))
+    if (pair->serve.is_assumed)
+        check_unknown(ctx, "the tokenizer folder that is served (serve/): the request was rendered with "
+                           "the training template");
+    else if (is_settled(c->difference))
         check_pass(ctx, prompts_confidence(pair),
                    "both sides render %s, %s up to the assistant's turn (training: %s; serving: %s)",
                    marker_family_name(pair->train.side.shape.family),
