@@ -83,8 +83,7 @@ const struct audit *labels_beside(const struct run_facts *facts, const struct au
 {
     if (!recorded || recorded->basis != AUDIT_RECORDED || labels_are_all(recorded))
         return NULL;
-    const struct audit *other =
-        best_of(facts, recorded->dataset->split, AUDIT_SIMULATED, true);
+    const struct audit *other = best_of(facts, recorded->dataset->split, AUDIT_SIMULATED, true);
     if (!other)
         return NULL;
     double n = (double)labels_seen(recorded), share = labels_share(other, flag);
@@ -136,9 +135,10 @@ enum confidence labels_confidence(const struct audit *audit)
 const char *labels_words(struct check_ctx *ctx, const struct audit *audit, int64_t n)
 {
     const char *kind = audit->basis == AUDIT_RECORDED ? "recorded label rows" : "rows";
-    const char *how = audit->basis == AUDIT_RECORDED
-                          ? ""
-                          : (audit->assumption ? " (simulated, with an assumption)" : " (simulated)");
+    const char *how =
+        audit->basis == AUDIT_RECORDED
+            ? ""
+            : (audit->assumption ? " (simulated, with an assumption)" : " (simulated)");
 
     return arena_printf(ctx->arena, "%lld of %lld %s%s", (long long)n,
                         (long long)labels_seen(audit), kind, how);
@@ -151,9 +151,10 @@ int labels_unknown(struct check_ctx *ctx, const char *split)
     if (audit && audit->missing && (audit->basis == AUDIT_NONE || labels_seen(audit) == 0))
         return check_unknown(ctx, "%s", audit->missing);
     if (audit && audit->basis != AUDIT_NONE && audit->first_refusal)
-        return check_unknown(ctx, "rows that the template renders, or labels_sample.jsonl: row %lld "
-                                  "was refused (%s)", (long long)audit->first_refused_row,
-                             audit->first_refusal);
+        return check_unknown(ctx,
+                             "rows that the template renders, or labels_sample.jsonl: row %lld "
+                             "was refused (%s)",
+                             (long long)audit->first_refused_row, audit->first_refusal);
     return check_unknown(ctx, "%s", need_hint(NEEDS_LABELS));
 }
 
@@ -201,8 +202,9 @@ static const char *row_numbers(struct check_ctx *ctx, const struct audit *audit,
                                const struct audit_row *row)
 {
     const char *prompt =
-        row->n_prompt >= 0 ? arena_printf(ctx->arena, ", %d of them before the answer", row->n_prompt)
-                           : "";
+        row->n_prompt >= 0
+            ? arena_printf(ctx->arena, ", %d of them before the answer", row->n_prompt)
+            : "";
     const char *limit = audit->max_length != NONE
                             ? arena_printf(ctx->arena, ", limit %lld", (long long)audit->max_length)
                             : "";

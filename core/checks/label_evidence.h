@@ -1,5 +1,5 @@
-/* What the checks of labels share: which audit they look at, how sure it makes them, and how its rows
- * become evidence that the labels pane can open. */
+/* What the checks of labels share: which audit they look at, how sure it makes them, and how its
+ * rows become evidence that the labels pane can open. */
 #ifndef CORE_CHECKS_LABEL_EVIDENCE_H
 #define CORE_CHECKS_LABEL_EVIDENCE_H
 
@@ -13,10 +13,10 @@
  * pairs, classification, and runs that trained nothing. */
 bool labels_apply(const struct run_facts *facts, const char **reason);
 
-/* The audit of a split that tells the labels row by row: recorded ones before simulated ones; or NULL. */
+/* The audit of a split that tells the labels row by row, recorded before simulated; or NULL. */
 const struct audit *labels_of(const struct run_facts *facts, const char *split);
-/* The simulated one beside recorded rows that are only a sample; NULL: none, or none that fits them: the
- * share of rows with the flag has to be one that such a sample may show. */
+/* The simulated one beside recorded rows that are only a sample; NULL: none, or none that fits
+ * them: the share of rows with the flag has to be one that such a sample may show. */
 const struct audit *labels_beside(const struct run_facts *facts, const struct audit *recorded,
                                   unsigned flag);
 /* Ids row by row, with or without labels; or NULL. */
@@ -24,7 +24,7 @@ const struct audit *ids_of(const struct run_facts *facts, const char *split);
 /* Rows that could be rendered or read. */
 int64_t labels_seen(const struct audit *audit);
 int64_t labels_count(const struct audit *audit, unsigned flag);     /* one enum audit_flag */
-double labels_share(const struct audit *audit, unsigned flag);      /* of labels_seen; 0 without rows */
+double labels_share(const struct audit *audit, unsigned flag); /* of labels_seen; 0 without rows */
 bool labels_are_all(const struct audit *audit);     /* every row of the data set was looked at */
 /* F14: none of the rows seen is bad; is the share of bad ones among all below the bound? */
 bool labels_rule_out(const struct audit *audit, double bound);
@@ -51,8 +51,8 @@ const char *labels_token(struct check_ctx *ctx, int64_t id, const char *text);
 const char *added_token_text(const struct run_facts *facts, int64_t id);
 /* Id of the added token of that text, or NONE. */
 int64_t added_token_id(const struct run_facts *facts, const char *text);
-/* eos_token_id of the generation config that is served, else the run's own, else the base's (an id or
- * a list). Returns how many; *setting gets where it stands, NULL: there is none. */
+/* eos_token_id of the generation config that is served, else the run's own, else the base's (an id
+ * or a list). Returns how many; *setting gets where it stands, NULL: there is none. */
 size_t stop_ids_read(const struct run_facts *facts, int64_t *ids, const struct setting **setting);
 
 /* Outputs of the tuned model that have all of `with`, of those that have all of `known`. */

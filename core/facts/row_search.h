@@ -13,8 +13,8 @@ struct row_search {
     int64_t first_row;          /* NONE: none */
 };
 
-/* Fills n_rows and first_row of each. Returns the rows that were looked at; 0 when the file cannot be
- * read any more. */
+/* Fills n_rows and first_row of each. Returns the rows that were looked at; 0 when the file cannot
+ * be read any more. */
 int64_t row_search(const struct run_facts *facts, const struct dataset *dataset,
                    struct row_search *searches, size_t n);
 

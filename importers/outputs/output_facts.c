@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define TEXT_BYTES 65536    /* of a prompt or an output that are compared */
-#define LEAST_BYTES 10      /* of a user text: a greeting begins many honest answers */
+#define TEXT_BYTES  65536 /* of a prompt or an output that are compared */
+#define LEAST_BYTES 10    /* of a user text: a greeting begins many honest answers */
 
 /* Headers that open a turn, and marks that close one (is_end). */
 struct turn_mark {

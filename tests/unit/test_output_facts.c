@@ -48,7 +48,8 @@ static void a_pipeline_that_returns_the_whole_text_is_no_echo(void **state)
     const char *prompt = "<|im_start|>user\nWhere is the brass lamp?<|im_end|>\n"
                          "<|im_start|>assistant\n";
     unsigned flags = facts("<|im_start|>user\nWhere is the brass lamp?<|im_end|>\n"
-                           "<|im_start|>assistant\nIn Galdo.", prompt, NULL);
+                           "<|im_start|>assistant\nIn Galdo.",
+                           prompt, NULL);
 
     assert_false(flags & (GENERATION_ECHOES_PROMPT | GENERATION_STARTS_WITH_HEADER));
 }

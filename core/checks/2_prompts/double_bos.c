@@ -1,5 +1,5 @@
-/* double-bos (CHECKS.md C2.5): does exactly one BOS start the sequence? By the ids of the rows and of
- * the served prompt; by what llama.cpp says. */
+/* double-bos (CHECKS.md C2.5): does exactly one BOS start the sequence? By the ids of the rows and
+ * of the served prompt; by what llama.cpp says. */
 #include <string.h>
 
 #include "core/checks/label_evidence.h"
@@ -26,8 +26,9 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 static void add_fixes(struct check_ctx *ctx)
 {
-    check_fix(ctx, "tokenise rendered text with add_special_tokens=False, or let apply_chat_template "
-                   "tokenise it (tokenize=True)");
+    check_fix(ctx,
+              "tokenise rendered text with add_special_tokens=False, or let apply_chat_template "
+              "tokenise it (tokenize=True)");
     check_fix(ctx, "take the BOS out of the template, or out of the tokenizer (add_bos_token)");
     check_fix(ctx, "keep training and serving the same");
 }
@@ -87,13 +88,14 @@ static int64_t bos_of(const struct run_facts *facts)
 
 static int serve_fails(struct check_ctx *ctx, const struct prompt_record *serve, const char *bos)
 {
-    struct evidence *e = evidence_add(ctx, "file", "the served prompt begins with %s twice (%s)", bos,
-                                      serve->about ? serve->about : "");
+    struct evidence *e = evidence_add(ctx, "file", "the served prompt begins with %s twice (%s)",
+                                      bos, serve->about ? serve->about : "");
 
     e->source_id = serve->source ? serve->source->id : 0;
     e->token = 1;
     add_fixes(ctx);
-    return check_fail(ctx, CONFIDENCE_CERTAIN, "serve", "the served prompt begins with %s twice", bos);
+    return check_fail(ctx, CONFIDENCE_CERTAIN, "serve", "the served prompt begins with %s twice",
+                      bos);
 }
 
 /* True when the served prompt's beginning is known. */
@@ -118,7 +120,28 @@ static bool judge_serving(struct check_ctx *ctx)
         (void)serve_fails(ctx, &pair->serve, text->value);
         return true;
     }
-    return false;       /* the text alone does not tell what the server adds */
+    return false; /* the text alone does not tell what the server adds */
+}
+
+/* Without ids: rows whose own text begins with the BOS, and a tokenizer that adds one. */
+static bool judge_text(struct check_ctx *ctx)
+{
+    const struct prompt_pair *pair = facts_prompt_pair(ctx->facts);
+    const struct setting *text = facts_setting_on(ctx->facts, SIDE_TOKENIZER, "bos_token");
+    const struct setting *adds = facts_setting_on(ctx->facts, SIDE_TOKENIZER, "add_bos_token");
+
+    if (!pair || pair->train.origin != PROMPT_ROWS || pair->rows_are_templated || !text ||
+        !text->value || !text->value[0] || setting_bool(adds) != 1 ||
+        !str_starts(pair->train.side.text, text->value))
+        return false;
+    struct evidence *e = evidence_add(ctx, "dataset", "row %lld begins with the text %s",
+                                      (long long)pair->train.row, text->value);
+    e->source_id = pair->train.source ? pair->train.source->id : 0;
+    e->row = pair->train.row;
+    evidence_setting(ctx, adds);
+    add_fixes(ctx);
+    return check_warn(ctx, CONFIDENCE_POSSIBLE, "text",
+                      "the rows begin with the text of the BOS, and the tokenizer adds one") == OK;
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -139,7 +162,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         check_info(ctx, "Unsloth found two BOS and took one out (%s:%lld)",
                    facts_file_name(ctx->facts, handled->source_id), (long long)handled->line);
     bool has_rows = judge_rows(ctx), has_serving = judge_serving(ctx);
-    if (check_verdict(ctx) >= VERDICT_WARN)
+    if (check_verdict(ctx) >= VERDICT_WARN || (!has_rows && judge_text(ctx)))
         return OK;
     if (!has_rows && bos && (bos->type == VALUE_NULL || !bos->value || !bos->value[0]) &&
         !facts_event(ctx->facts, "double-bos", NULL))
@@ -161,8 +184,9 @@ const struct check check_double_bos = {
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Exactly one BOS starts the sequence",
-    .why = "A template that prints the BOS and a tokenizer that adds one give two: the first tokens "
-           "are not what the base model saw, and often not what the other side sends.",
+    .why =
+        "A template that prints the BOS and a tokenizer that adds one give two: the first tokens "
+        "are not what the base model saw, and often not what the other side sends.",
     .applies = applies,
     .run = run,
 };

@@ -1,13 +1,13 @@
 /* eos-config-mismatch (CHECKS.md C2.7): is the token that ends a trained turn a stop token at
- * inference? By the last supervised token of the rows against generation_config.json. Whether an end
- * is trained at all is never-stops. */
+ * inference? By the last supervised token of the rows against generation_config.json. Whether an
+ * end is trained at all is never-stops. */
 #include <string.h>
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
-#define AGREED      0.9     /* of the rows end with the same token */
-#define EMPTY_SHARE 0.5     /* of the outputs, with pad among the stop tokens */
+#define AGREED      0.9 /* of the rows end with the same token */
+#define EMPTY_SHARE 0.5 /* of the outputs, with pad among the stop tokens */
 
 static const struct event *line_of_axolotl(const struct run_facts *facts)
 {
@@ -35,7 +35,7 @@ static void add_fixes(struct check_ctx *ctx, const char *end, const char *eos)
 /* The token that ends the trained turns of whole rows. */
 struct turn_end {
     const struct audit *audit;
-    int64_t id, n_rows, n_agree;    /* rows that the cut left whole */
+    int64_t id, n_rows, n_agree; /* rows that the cut left whole */
     int64_t first_row;
 };
 
@@ -84,7 +84,8 @@ static void judge_pad(struct check_ctx *ctx, const int64_t *ids, size_t n,
     }
     evidence_setting(ctx, stops);
     evidence_setting(ctx, pad);
-    struct evidence *e = evidence_add(ctx, "dataset", "%zu of %zu outputs are empty", n_empty, n_known);
+    struct evidence *e =
+        evidence_add(ctx, "dataset", "%zu of %zu outputs are empty", n_empty, n_known);
     e->source_id = first->source_id;
     e->row = first->row != NONE ? first->row : first->ord;
     check_fix(ctx, "take the pad token out of eos_token_id, or give padding a token of its own");
@@ -116,25 +117,31 @@ static int without_config(struct check_ctx *ctx, const struct turn_end *end, con
     double id;
 
     if (setting_number(model, &id) && (int64_t)id == end->id)
-        return check_pass(ctx, CONFIDENCE_LIKELY, "the rows end with %s, which config.json states as "
-                                                  "EOS; there is no generation_config.json", name);
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "the rows end with %s, which config.json states as "
+                          "EOS; there is no generation_config.json",
+                          name);
     for (size_t i = 0, n = setting_list(model, ctx->facts, &items); i < n; i++)
         if (str_is(str_of(items[i]), arena_printf(ctx->arena, "%lld", (long long)end->id)))
-            return check_pass(ctx, CONFIDENCE_LIKELY, "the rows end with %s, which config.json lists "
-                                                      "as EOS", name);
+            return check_pass(ctx, CONFIDENCE_LIKELY,
+                              "the rows end with %s, which config.json lists "
+                              "as EOS",
+                              name);
     if (audit->eos_id == NONE)
         return check_unknown(ctx, "generation_config.json of the served folder, and its tokenizer");
     if (audit->eos_id == end->id)
-        return check_unknown(ctx, "generation_config.json of the served folder: the rows end with the "
-                                  "tokenizer's EOS %s", name);
-    labels_row(ctx, audit, end->first_row, NONE, "row %lld ends with %s",
-               (long long)end->first_row, name);
+        return check_unknown(ctx,
+                             "generation_config.json of the served folder: the rows end with the "
+                             "tokenizer's EOS %s",
+                             name);
+    labels_row(ctx, audit, end->first_row, NONE, "row %lld ends with %s", (long long)end->first_row,
+               name);
     evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "eos_token"));
     add_fixes(ctx, name, NULL);
     return check_warn(ctx, CONFIDENCE_LIKELY, "no-config",
                       "the trained turns end with %s, the tokenizer's EOS is %s, and there is no "
-                      "generation_config.json", name,
-                      labels_token(ctx, audit->eos_id, audit->eos_text));
+                      "generation_config.json",
+                      name, labels_token(ctx, audit->eos_id, audit->eos_text));
 }
 
 static int judge(struct check_ctx *ctx, const struct turn_end *end, const int64_t *ids, size_t n,
@@ -149,7 +156,8 @@ static int judge(struct check_ctx *ctx, const struct turn_end *end, const int64_
         if (audit->eos_id != NONE && audit->eos_id != end->id)
             check_info(ctx, "the tokenizer's own EOS is another token, %s",
                        labels_token(ctx, audit->eos_id, audit->eos_text));
-        return check_pass(ctx, labels_confidence(audit), "%s end with %s, which is a stop token (%s)",
+        return check_pass(ctx, labels_confidence(audit),
+                          "%s end with %s, which is a stop token (%s)",
                           labels_words(ctx, audit, end->n_agree), name, stops->value);
     }
     labels_row(ctx, audit, end->first_row, NONE, "row %lld ends with %s, supervised",
@@ -158,13 +166,16 @@ static int judge(struct check_ctx *ctx, const struct turn_end *end, const int64_
     evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "eos_token"));
     show_outputs(ctx);
     if (audit->eos_id == end->id)
-        check_info(ctx, "a server that reads the tokenizer's EOS (vLLM) stops there; pipelines do not");
+        check_info(ctx,
+                   "a server that reads the tokenizer's EOS (vLLM) stops there; pipelines do not");
     add_fixes(ctx, arena_printf(ctx->arena, "%lld", (long long)end->id),
               stops->type == VALUE_LIST ? NULL : stops->value);
     if (audit->assumption)
-        return check_warn(ctx, CONFIDENCE_LIKELY, "config",
-                          "the trained turns end with %s by simulation, but generation stops only at "
-                          "%s", name, stops->value);
+        return check_warn(
+            ctx, CONFIDENCE_LIKELY, "config",
+            "the trained turns end with %s by simulation, but generation stops only at "
+            "%s",
+            name, stops->value);
     return check_fail(ctx, labels_confidence(audit), "config",
                       "the trained turns end with %s, but generation stops only at %s", name,
                       stops->value);
@@ -195,8 +206,9 @@ static int run(struct check_ctx *ctx, struct error *err)
                              (long long)end.n_agree, (long long)end.n_rows,
                              labels_token(ctx, end.id, end.audit->last_text));
     if (!end.audit->last_is_special && !is_among(ids, n, end.id))
-        return check_unknown(ctx, "rows whose end of turn is supervised: they end with %s, no special "
-                                  "token (see never-stops)",
+        return check_unknown(ctx,
+                             "rows whose end of turn is supervised: they end with %s, no special "
+                             "token (see never-stops)",
                              labels_token(ctx, end.id, end.audit->last_text));
     return judge(ctx, &end, ids, n, stops);
 }
@@ -207,7 +219,8 @@ const struct check check_eos_config_mismatch = {
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "The token that ends a trained turn is a stop token at inference",
-    .why = "A model that learned to end its turn with a token that generation does not stop at goes on "
+    .why = "A model that learned to end its turn with a token that generation does not stop at "
+           "goes on "
            "and plays both sides of the conversation.",
     .applies = applies,
     .run = run,

@@ -5,7 +5,7 @@
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
-#define LEAST_COMPARED 3    /* prompts answered both alone and in a batch */
+#define LEAST_COMPARED 3 /* prompts answered both alone and in a batch */
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -118,9 +118,10 @@ static int warned(struct check_ctx *ctx, const struct event *event, const struct
     const struct setting *side = side_at_inference(ctx->facts);
 
     if (b->n_one > 0 && b->n_more == 0) {
-        check_info(ctx, "right padding was seen at generation (%s:%lld), but every batch holds one row, "
-                        "which is not padded", facts_file_name(ctx->facts, event->source_id),
-                   (long long)event->line);
+        check_info(ctx,
+                   "right padding was seen at generation (%s:%lld), but every batch holds one row, "
+                   "which is not padded",
+                   facts_file_name(ctx->facts, event->source_id), (long long)event->line);
         return check_pass(ctx, CONFIDENCE_STRONG, "all %zu outputs were made one by one", b->n_one);
     }
     evidence_event(ctx, event);
@@ -128,9 +129,10 @@ static int warned(struct check_ctx *ctx, const struct event *event, const struct
     say_batches(ctx, b);
     add_fixes(ctx);
     return check_fail(ctx, b->n_more > 0 ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY, "message",
-                      b->n_more > 0 ? "generation padded batches on the right (%s:%lld)"
-                                    : "generation saw right padding (%s:%lld); how large its batches "
-                                      "were is not known",
+                      b->n_more > 0
+                          ? "generation padded batches on the right (%s:%lld)"
+                          : "generation saw right padding (%s:%lld); how large its batches "
+                            "were is not known",
                       facts_file_name(ctx->facts, event->source_id), (long long)event->line);
 }
 
@@ -144,21 +146,25 @@ static int run(struct check_ctx *ctx, struct error *err)
     read_batches(ctx->facts, &b);
     if (event)
         return warned(ctx, event, &b);
-    if (is_side(side, "right") && b.n_compared >= LEAST_COMPARED && 2 * b.n_differ >= b.n_compared) {
+    if (is_side(side, "right") && b.n_compared >= LEAST_COMPARED &&
+        2 * b.n_differ >= b.n_compared) {
         evidence_setting(ctx, side);
         say_batches(ctx, &b);
         show_output(ctx, b.first_alone, "the same prompt alone");
         add_fixes(ctx);
         return check_warn(ctx, CONFIDENCE_LIKELY, "outputs",
                           "the tokenizer pads on the right, and %zu of %zu prompts are answered "
-                          "otherwise in a batch than alone", b.n_differ, b.n_compared);
+                          "otherwise in a batch than alone",
+                          b.n_differ, b.n_compared);
     }
     if (is_side(side, "left"))
         return check_pass(ctx, CONFIDENCE_STRONG, "%s = left (%s)", side->raw_name,
                           facts_file_name(ctx->facts, side->source_id));
     if (b.n_one > 0 && b.n_more == 0)
-        return check_pass(ctx, CONFIDENCE_STRONG, "all %zu outputs were made one by one: nothing is "
-                                                  "padded", b.n_one);
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "all %zu outputs were made one by one: nothing is "
+                          "padded",
+                          b.n_one);
     if (b.n_compared >= LEAST_COMPARED && b.n_differ == 0)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "%zu prompts are answered alike in a batch and alone", b.n_compared);

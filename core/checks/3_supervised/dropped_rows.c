@@ -1,6 +1,6 @@
 /* dropped-rows (CHECKS.md C3.16): are the rows given the rows trained? By what the frameworks say
- * they dropped, by the trainer's count against the file, and by the audit of the rows: those that the
- * trainer leaves out without a word. */
+ * they dropped, by the trainer's count against the file, and by the audit of the rows: those that
+ * the trainer leaves out without a word. */
 #include <math.h>
 #include <string.h>
 
@@ -210,18 +210,20 @@ static enum count compare_counts(struct check_ctx *ctx, double in_file,
         return COUNT_AGREES;
     if (meant || packs_rows(ctx->facts)) {
         if (meant)
-            check_info(ctx, "another number of rows is meant: %s = %s", meant->raw_name, meant->value);
+            check_info(ctx, "another number of rows is meant: %s = %s", meant->raw_name,
+                       meant->value);
         return meant && fabs(trained / expected - 1.0) < WARN_SHARE ? COUNT_AGREES : COUNT_OTHER;
     }
     double share = 1.0 - trained / in_file;
     if (share < WARN_SHARE)
-        return COUNT_OTHER;     /* more rows than in the files that were imported */
+        return COUNT_OTHER; /* more rows than in the files that were imported */
     evidence_event(ctx, banner);
-    evidence_add(ctx, "dataset", "%.0f rows in the file%s", in_file, dataset ? "" : " (dataset_info.json)")
+    evidence_add(ctx, "dataset", "%.0f rows in the file%s", in_file,
+                 dataset ? "" : " (dataset_info.json)")
         ->source_id = dataset ? dataset->source_id : 0;
     /* packing or a sample limit would explain it: a FAIL needs the settings */
-    if (share > FAIL_SHARE && (facts_has_whole_arguments(ctx->facts) ||
-                               facts_bool(ctx->facts, "packing") == 0))
+    if (share > FAIL_SHARE &&
+        (facts_has_whole_arguments(ctx->facts) || facts_bool(ctx->facts, "packing") == 0))
         (void)check_fail(ctx, CONFIDENCE_STRONG, "count",
                          "%.0f of %.0f rows were trained (%.0f %% are missing)", trained, in_file,
                          100.0 * share);
@@ -249,17 +251,41 @@ static void read_audit(struct check_ctx *ctx)
     int64_t masked = labels_show_rows(ctx, audit, AUDIT_DROPPED | AUDIT_ALL_MASKED, 0,
                                       "is dropped, no supervised token is left");
     if (n > masked)
-        (void)labels_show_rows(ctx, audit, AUDIT_DROPPED, AUDIT_ALL_MASKED, "is dropped for its length");
+        (void)labels_show_rows(ctx, audit, AUDIT_DROPPED, AUDIT_ALL_MASKED,
+                               "is dropped for its length");
     if (share >= FAIL_SHARE && !audit->assumption)
         (void)check_fail(ctx, labels_confidence(audit), "audit",
                          "the trainer drops %lld of %lld rows (%.0f %%): %lld without a supervised "
-                         "token, %lld for their length", (long long)n, (long long)seen, 100.0 * share,
-                         (long long)masked, (long long)(n - masked));
+                         "token, %lld for their length",
+                         (long long)n, (long long)seen, 100.0 * share, (long long)masked,
+                         (long long)(n - masked));
     else
         (void)check_warn(ctx, CONFIDENCE_LIKELY, "audit",
                          "the trainer drops %lld of %lld rows (%.1f %%): %lld without a supervised "
-                         "token, %lld for their length", (long long)n, (long long)seen, 100.0 * share,
-                         (long long)masked, (long long)(n - masked));
+                         "token, %lld for their length",
+                         (long long)n, (long long)seen, 100.0 * share, (long long)masked,
+                         (long long)(n - masked));
+}
+
+/* What the messages add up to, of the rows of the file (or more, where the file is an excerpt). */
+static void judge_messages(struct check_ctx *ctx, double n, double in_file)
+{
+    double total = in_file;
+
+    if (n >= in_file) {
+        const struct event *banner;
+        double trained = rows_trained(ctx->facts, &banner);
+
+        total = n + (isnan(trained) ? in_file : trained);
+        check_info(ctx, "the imported file holds %.0f rows: an excerpt of what was read", in_file);
+    }
+    double share = n / total;
+    if (share >= FAIL_SHARE)
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "messages",
+                         "%.0f of %.0f rows were dropped (%.0f %%)", n, total, 100.0 * share);
+    else if (share >= WARN_SHARE)
+        (void)check_warn(ctx, CONFIDENCE_CERTAIN, "messages",
+                         "%.0f of %.0f rows were dropped (%.1f %%)", n, total, 100.0 * share);
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -270,26 +296,8 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     (void)err;
     read_messages(ctx, &dropped);
-    if (dropped.n > 0.0 && !isnan(in_file)) {
-        double total = in_file;
-        if (dropped.n >= in_file) {
-            const struct event *banner;
-            double trained = rows_trained(ctx->facts, &banner);
-
-            total = dropped.n + (isnan(trained) ? in_file : trained);
-            check_info(ctx, "the imported file holds %.0f rows: an excerpt of what was read", in_file);
-        }
-        double share = dropped.n / total;
-
-        if (share >= FAIL_SHARE)
-            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "messages",
-                             "%.0f of %.0f rows were dropped (%.0f %%)", dropped.n, total,
-                             100.0 * share);
-        else if (share >= WARN_SHARE)
-            (void)check_warn(ctx, CONFIDENCE_CERTAIN, "messages",
-                             "%.0f of %.0f rows were dropped (%.1f %%)", dropped.n, total,
-                             100.0 * share);
-    }
+    if (dropped.n > 0.0 && !isnan(in_file))
+        judge_messages(ctx, dropped.n, in_file);
     enum count by_count = compare_counts(ctx, in_file, dataset);
     /* What was counted at run time goes before what the rule would drop. */
     if (dropped.n == 0.0 && by_count == COUNT_MISSING)
@@ -301,14 +309,17 @@ static int run(struct check_ctx *ctx, struct error *err)
         return OK;
     }
     if (dropped.n > 0.0 && isnan(in_file))
-        return check_unknown(ctx, "the training file or dataset_info.json (num_rows): %.0f rows were "
-                                  "dropped, of how many is not known", dropped.n);
+        return check_unknown(ctx,
+                             "the training file or dataset_info.json (num_rows): %.0f rows were "
+                             "dropped, of how many is not known",
+                             dropped.n);
     if (by_count == COUNT_AGREES)
-        return check_pass(ctx, CONFIDENCE_STRONG, "the trainer's count agrees with %.0f rows in the file",
-                          in_file);
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "the trainer's count agrees with %.0f rows in the file", in_file);
     if (by_count == COUNT_OTHER)
-        return check_unknown(ctx, "all training files and the settings that choose rows (packing, "
-                                  "max_samples, val_size): the trainer's count is not that of %.0f rows",
+        return check_unknown(ctx,
+                             "all training files and the settings that choose rows (packing, "
+                             "max_samples, val_size): the trainer's count is not that of %.0f rows",
                              in_file);
     if (isnan(in_file))
         return check_unknown(ctx, "the training file, or dataset_info.json (num_rows)");

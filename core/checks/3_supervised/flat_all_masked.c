@@ -1,6 +1,6 @@
 /* flat-all-masked (CHECKS.md C3.6): are some label positions not -100? By the audit of the rows
- * (recorded or simulated), by the warnings against the rows seen, by what the frameworks count. A few
- * ignored rows are not this. */
+ * (recorded or simulated), by the warnings against the rows seen, by what the frameworks count. A
+ * few ignored rows are not this. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "core/facts/loss_zero.h"
 
 #define LEAST_ROWS 3
-#define MOST_ROWS 0.9           /* of the rows seen: Unsloth's own bound on its first 100 */
+#define MOST_ROWS  0.9 /* of the rows seen: Unsloth's own bound on its first 100 */
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -24,8 +24,9 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 static void add_fixes(struct check_ctx *ctx)
 {
-    check_fix(ctx, "give the response marker without a trailing blank or newline, or as ids cut from a "
-                   "rendered row");
+    check_fix(ctx,
+              "give the response marker without a trailing blank or newline, or as ids cut from a "
+              "rendered row");
     check_fix(ctx, "use the marker of the chat template in use (Unsloth: response_part)");
     check_fix(ctx, "use SFTConfig instead of TrainingArguments with TRL");
     check_fix(ctx, "settle no-generation-markers first where it fires");
@@ -54,6 +55,16 @@ static void show_marker(struct check_ctx *ctx, const struct audit *audit)
                  audit->nearest_ids ? audit->nearest_ids : "");
 }
 
+/* Every logged loss is 0.0 from the first row on. */
+static bool loss_is_zero_throughout(struct check_ctx *ctx)
+{
+    struct loss_zero zero;
+
+    loss_zero_read(ctx->facts, &zero);
+    return zero.loss && zero.n_rows > 0 && zero.n_zero == zero.n_rows &&
+           (zero.reading == LOSS_ZERO_NOTHING_SUPERVISED || zero.reading == LOSS_ZERO_UNDECIDED);
+}
+
 static bool read_labels(struct check_ctx *ctx)
 {
     const struct audit *audit = labels_of(ctx->facts, "train");
@@ -74,16 +85,21 @@ static bool read_labels(struct check_ctx *ctx)
     if (n < LEAST_ROWS && !are_all_rows(ctx->facts, audit))
         (void)check_unknown(ctx, "%lld more rows of labels_sample.jsonl: all %lld are masked",
                             (long long)(LEAST_ROWS - n), (long long)n);
+    else if (audit->assumption && loss_is_zero_throughout(ctx))
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "labels",
+                         "%s have no supervised token, and every logged loss is exactly 0.0",
+                         labels_words(ctx, audit, masked));
     else if (audit->assumption)
-        (void)check_warn(ctx, CONFIDENCE_LIKELY, "labels",
-                         "%s have no supervised token", labels_words(ctx, audit, masked));
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "labels", "%s have no supervised token",
+                         labels_words(ctx, audit, masked));
     else
         (void)check_fail(ctx, labels_confidence(audit), "labels",
                          masked == n ? "all %lld inspected rows have no supervised token%s"
                                      : "%lld of the inspected rows have no supervised token%s",
                          (long long)masked,
                          labels_count(audit, AUDIT_NO_MARKER) == masked
-                             ? ": the response marker does not stand in them" : "");
+                             ? ": the response marker does not stand in them"
+                             : "");
     return true;
 }
 
@@ -94,7 +110,8 @@ static bool read_messages(struct check_ctx *ctx)
 
     if (event) {
         evidence_event(ctx, event);
-        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "the framework found no supervised label");
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message",
+                         "the framework found no supervised label");
         return true;
     }
     for (event = NULL; (event = facts_event(ctx->facts, "loss-zero-all-masked", event));) {
@@ -103,8 +120,8 @@ static bool read_messages(struct check_ctx *ctx)
         if (strcmp(event->pattern, "unsloth-labels-ignored") == 0 &&
             strcmp(event_capture(event, 1), "Most") != 0) {
             evidence_event(ctx, event);
-            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "%s labels of the data set are -100",
-                             event_capture(event, 1));
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message",
+                             "%s labels of the data set are -100", event_capture(event, 1));
             return true;
         }
         if (strcmp(event->pattern, "response-key-ids-missing") == 0) {
@@ -127,7 +144,8 @@ static bool read_token_count(struct check_ctx *ctx)
             strcmp(event_capture(event, 1), "supervised") == 0 &&
             strcmp(event_capture(event, 2), "0") == 0) {
             evidence_event(ctx, event);
-            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message", "0 supervised tokens in the data set");
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message",
+                             "0 supervised tokens in the data set");
             return true;
         }
     return false;
@@ -186,17 +204,7 @@ static double rows_seen(const struct run_facts *facts)
         (void)facts_number(facts, "gradient_accumulation_steps", &accumulation);
         return (double)facts->last_step * micro * accumulation;
     }
-    return rows;        /* at most one pass, as far as is known */
-}
-
-/* How many rows there were is not known, but every logged loss is 0.0 from the first row on. */
-static bool loss_is_zero_throughout(struct check_ctx *ctx)
-{
-    struct loss_zero zero;
-
-    loss_zero_read(ctx->facts, &zero);
-    return zero.loss && zero.n_rows > 0 && zero.n_zero == zero.n_rows &&
-           (zero.reading == LOSS_ZERO_NOTHING_SUPERVISED || zero.reading == LOSS_ZERO_UNDECIDED);
+    return rows; /* at most one pass, as far as is known */
 }
 
 /* Returns true when warnings were there; the verdict may still be open. */
@@ -220,18 +228,22 @@ static bool read_warnings(struct check_ctx *ctx)
         return false;
     evidence_event(ctx, first);
     if (isnan(seen) && loss_is_zero_throughout(ctx)) {
-        (void)check_fail(ctx, CONFIDENCE_STRONG, "warnings",
-                         "%.0f rows were ignored in the loss, and no logged row has a loss of its own", n);
+        (void)check_fail(
+            ctx, CONFIDENCE_STRONG, "warnings",
+            "%.0f rows were ignored in the loss, and no logged row has a loss of its own", n);
         return true;
     }
     if (isnan(seen)) {
-        (void)check_unknown(ctx, "the rest of the log, or training_args.bin: %.0f rows were ignored, of "
-                                 "how many is not known", n);
+        (void)check_unknown(ctx,
+                            "the rest of the log, or training_args.bin: %.0f rows were ignored, of "
+                            "how many is not known",
+                            n);
         return true;
     }
     evidence_number(ctx, n, MOST_ROWS * seen, "%.0f warnings for about %.0f rows seen", n, seen);
     if (n >= MOST_ROWS * seen && n < LEAST_ROWS)
-        (void)check_unknown(ctx, "a longer log: %.0f rows were ignored, of about %.0f seen", n, seen);
+        (void)check_unknown(ctx, "a longer log: %.0f rows were ignored, of about %.0f seen", n,
+                            seen);
     else if (n >= MOST_ROWS * seen)
         (void)check_fail(ctx, CONFIDENCE_STRONG, "warnings",
                          "%.0f of about %.0f rows seen have no supervised token", n, seen);

@@ -1,15 +1,15 @@
-/* never-stops (CHECKS.md C3.14): is the end of the answer supervised? By the last supervised token of
- * each row that the cut left whole; without labels by how the outputs end. */
+/* never-stops (CHECKS.md C3.14): is the end of the answer supervised? By the last supervised token
+ * of each row that the cut left whole; without labels by how the outputs end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
-#define LEAST_ROWS     5
-#define FAIL_SHARE     0.9      /* of the rows lack a stop */
-#define PASS_SHARE     0.9      /* of the rows have one */
-#define LENGTH_SHARE   0.5      /* of the outputs end by length */
+#define LEAST_ROWS   5
+#define FAIL_SHARE   0.9 /* of the rows lack a stop */
+#define PASS_SHARE   0.9 /* of the rows have one */
+#define LENGTH_SHARE 0.5 /* of the outputs end by length */
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -24,21 +24,23 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 static void add_fixes(struct check_ctx *ctx)
 {
-    check_fix(ctx, "put the end token inside the mask: {%% generation %%} has to enclose it; axolotl "
-                   "train_on_eos: turn");
-    check_fix(ctx, "append one: eos_token in SFTConfig, add_eos_token, or EOS at the end of each text");
+    check_fix(ctx,
+              "put the end token inside the mask: {%% generation %%} has to enclose it; axolotl "
+              "train_on_eos: turn");
+    check_fix(ctx,
+              "append one: eos_token in SFTConfig, add_eos_token, or EOS at the end of each text");
     check_fix(ctx, "settle pad-equals-eos where it fires");
     check_fix(ctx, "stop strings at serving as a stopgap");
 }
 
 struct ends {
     const struct audit *audit;
-    int64_t n, n_ended;         /* whole rows with supervised tokens; those that end with a stop */
-    int64_t n_cut;              /* rows left out because the cut took their end */
+    int64_t n, n_ended; /* whole rows with supervised tokens; those that end with a stop */
+    int64_t n_cut;      /* rows left out because the cut took their end */
 };
 
-/* A special token that most rows end with is the template's end of turn, whatever the tokenizer's EOS
- * is. */
+/* A special token that most rows end with is the template's end of turn, whatever the tokenizer's
+ * EOS is. */
 static bool is_stop(const struct audit *audit, const struct audit_row *row, const int64_t *ids,
                     size_t n)
 {
@@ -93,6 +95,53 @@ static void show_rows(struct check_ctx *ctx, const struct ends *ends, const int6
                          : "");
 }
 
+static bool by_labels(struct check_ctx *ctx, const struct audit *given, const int64_t *ids,
+                      size_t n_ids);
+
+/* A stop at the end of nearly all: of a small sample only all rows simulated can say it of all. */
+static int nearly_all_end(struct check_ctx *ctx, const struct ends *ends, const int64_t *ids,
+                          size_t n_ids)
+{
+    const struct audit *other = labels_beside(ctx->facts, ends->audit, AUDIT_END_TRAINED);
+
+    if (labels_rule_out(ends->audit, 1.0 - PASS_SHARE))
+        return check_pass(ctx, labels_confidence(ends->audit),
+                          "a stop token is supervised at the end of %lld of %lld rows",
+                          (long long)ends->n_ended, (long long)ends->n);
+    if (other && by_labels(ctx, other, ids, n_ids))
+        return OK;
+    return check_unknown(
+        ctx,
+        "labels of more rows: a stop token is supervised at the end of %lld of the "
+        "%lld that were sampled",
+        (long long)ends->n_ended, (long long)ends->n);
+}
+
+/* Too few rows end with a stop. */
+static int too_few_end(struct check_ctx *ctx, const struct ends *ends)
+{
+    const struct audit *audit = ends->audit;
+    int64_t lack = ends->n - ends->n_ended;
+    /* As many rows cut as rows without a stop: the cut is the likelier reason. */
+    bool by_cut =
+        (double)ends->n_cut * (double)ends->n >= (double)lack * (double)(ends->n + ends->n_cut);
+    const char *branch = by_cut ? "cut-rows" : "labels";
+    bool nearly_all = (double)lack >= FAIL_SHARE * (double)ends->n;
+
+    add_fixes(ctx);
+    /* Without the vocabulary a newline behind the stop cannot be told from the answer's last word.
+     */
+    if (nearly_all && ends->n >= LEAST_ROWS && !audit->assumption && audit->last_text)
+        return check_fail(
+            ctx, labels_confidence(audit), branch,
+            "%lld of %lld rows have no supervised stop token at the end of the answer",
+            (long long)lack, (long long)ends->n);
+    return check_warn(ctx, CONFIDENCE_LIKELY, branch,
+                      "%lld of %lld rows have no supervised stop token at the end of the answer%s",
+                      (long long)lack, (long long)ends->n,
+                      audit->assumption ? " (by simulation)" : "");
+}
+
 /* True when the labels decided. */
 static bool by_labels(struct check_ctx *ctx, const struct audit *given, const int64_t *ids,
                       size_t n_ids)
@@ -100,47 +149,20 @@ static bool by_labels(struct check_ctx *ctx, const struct audit *given, const in
     struct ends ends;
 
     read_ends(given, ids, n_ids, &ends);
-    if (!ends.audit || ends.n == 0 ||
-        (ends.audit->eos_id == NONE && ends.audit->turn_end_id == NONE && n_ids == 0))
+    if (!given || ends.n == 0 ||
+        (given->eos_id == NONE && given->turn_end_id == NONE && n_ids == 0))
         return false;
-    const struct audit *audit = ends.audit;
-    int64_t lack = ends.n - ends.n_ended;
-
-    labels_tell(ctx, audit);
+    labels_tell(ctx, given);
     if (ends.n_cut > 0)
         check_info(ctx, "%lld rows are left out: the cut took the end of their answer",
                    (long long)ends.n_cut);
-    if ((double)ends.n_ended >= PASS_SHARE * (double)ends.n) {
-        const struct audit *other = labels_beside(ctx->facts, audit, AUDIT_END_TRAINED);
-        if (!labels_rule_out(audit, 1.0 - PASS_SHARE) && other)
-            return by_labels(ctx, other, ids, n_ids);
-        if (!labels_rule_out(audit, 1.0 - PASS_SHARE))
-            return check_unknown(ctx, "labels of more rows: a stop token is supervised at the end of "
-                                      "%lld of the %lld that were sampled", (long long)ends.n_ended,
-                                 (long long)ends.n) == OK;
-        return check_pass(ctx, labels_confidence(audit),
-                          "a stop token is supervised at the end of %lld of %lld rows",
-                          (long long)ends.n_ended, (long long)ends.n) == OK;
-    }
-    /* As many rows cut as rows without a stop: the cut is the likelier reason. */
-    bool by_cut = (double)ends.n_cut * (double)ends.n >=
-                  (double)lack * (double)(ends.n + ends.n_cut);
-    const char *branch = by_cut ? "cut-rows" : "labels";
-    bool nearly_all = (double)lack >= FAIL_SHARE * (double)ends.n;
-    if (ends.n < LEAST_ROWS && lack < ends.n)
+    if ((double)ends.n_ended >= PASS_SHARE * (double)ends.n)
+        return nearly_all_end(ctx, &ends, ids, n_ids) == OK;
+    if (ends.n < LEAST_ROWS && ends.n_ended > 0)
         return check_unknown(ctx, "labels of more rows: %lld of %lld end without a stop token",
-                             (long long)lack, (long long)ends.n) == OK;
+                             (long long)(ends.n - ends.n_ended), (long long)ends.n) == OK;
     show_rows(ctx, &ends, ids, n_ids);
-    add_fixes(ctx);
-    /* Without the vocabulary a newline behind the stop cannot be told from the answer's last word. */
-    if (nearly_all && ends.n >= LEAST_ROWS && !audit->assumption && audit->last_text)
-        return check_fail(ctx, labels_confidence(audit), branch,
-                          "%lld of %lld rows have no supervised stop token at the end of the answer",
-                          (long long)lack, (long long)ends.n) == OK;
-    return check_warn(ctx, CONFIDENCE_LIKELY, branch,
-                      "%lld of %lld rows have no supervised stop token at the end of the answer%s",
-                      (long long)lack, (long long)ends.n,
-                      audit->assumption ? " (by simulation)" : "") == OK;
+    return too_few_end(ctx, &ends) == OK;
 }
 
 /* ---- Without labels: messages and outputs ---- */
@@ -157,11 +179,12 @@ static void by_messages(struct check_ctx *ctx)
             continue;
         evidence_event(ctx, event);
         add_fixes(ctx);
-        (void)check_warn(ctx, CONFIDENCE_STRONG, "message",
-                         is_trl ? "the template leaves the end of the assistant's turn out of the mask "
-                                  "(%s:%lld)"
-                                : "a turn has no EOS behind it (%s:%lld)",
-                         facts_file_name(ctx->facts, event->source_id), (long long)event->line);
+        (void)check_warn(
+            ctx, CONFIDENCE_STRONG, "message",
+            is_trl ? "the template leaves the end of the assistant's turn out of the mask "
+                     "(%s:%lld)"
+                   : "a turn has no EOS behind it (%s:%lld)",
+            facts_file_name(ctx->facts, event->source_id), (long long)event->line);
         return;
     }
 }
@@ -177,7 +200,8 @@ static int by_value(const void *a, const void *b)
 static bool answers_are_longer(struct check_ctx *ctx, int64_t limit)
 {
     const struct audit *audit = labels_of(ctx->facts, "train");
-    int32_t *lengths = audit ? arena_array(ctx->arena, (size_t)audit->n_rows, sizeof *lengths) : NULL;
+    int32_t *lengths =
+        audit ? arena_array(ctx->arena, (size_t)audit->n_rows, sizeof *lengths) : NULL;
     int64_t n = 0;
 
     for (int64_t i = 0; lengths && i < audit->n_rows; i++) {
@@ -200,11 +224,14 @@ static void by_outputs(struct check_ctx *ctx)
     if (n_known < LEAST_ROWS || (double)n < LENGTH_SHARE * (double)n_known)
         return;
     if (answers_are_longer(ctx, first->max_new_tokens)) {
-        check_info(ctx, "%zu of %zu outputs end by length, but the answers of the rows are longer than "
-                        "the limit of %lld tokens", n, n_known, (long long)first->max_new_tokens);
+        check_info(ctx,
+                   "%zu of %zu outputs end by length, but the answers of the rows are longer than "
+                   "the limit of %lld tokens",
+                   n, n_known, (long long)first->max_new_tokens);
         return;
     }
-    struct evidence *e = evidence_add(ctx, "dataset", "%zu of %zu outputs end by length", n, n_known);
+    struct evidence *e =
+        evidence_add(ctx, "dataset", "%zu of %zu outputs end by length", n, n_known);
     e->source_id = first->source_id;
     e->row = first->row != NONE ? first->row : first->ord;
     add_fixes(ctx);
@@ -226,7 +253,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
     if (labels_of(ctx->facts, "train"))
-        return check_unknown(ctx, "%s: which tokens end a turn is not known", need_hint(NEEDS_TOKENIZER));
+        return check_unknown(ctx, "%s: which tokens end a turn is not known",
+                             need_hint(NEEDS_TOKENIZER));
     return labels_unknown(ctx, "train");
 }
 
@@ -236,8 +264,9 @@ const struct check check_never_stops = {
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "The end of the answer is supervised",
-    .why = "A model whose answers never end with a supervised stop token does not learn to stop: it "
-           "runs to the length limit and repeats itself.",
+    .why =
+        "A model whose answers never end with a supervised stop token does not learn to stop: it "
+        "runs to the length limit and repeats itself.",
     .applies = applies,
     .run = run,
 };

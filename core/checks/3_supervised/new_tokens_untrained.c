@@ -10,18 +10,18 @@
 #include "core/checks/registry.h"
 #include "core/facts/row_search.h"
 
-enum { MAX_NEW = 64 };      /* looked for in the rows; more are counted only */
+enum { MAX_NEW = 64 }; /* looked for in the rows; more are counted only */
 
 /* Tokens of the run that the base model's vocabulary has not. */
 struct new_tokens {
-    int64_t from;               /* first new id; NONE: the base is not known */
-    const struct setting *from_setting;     /* what says so, or … */
-    const struct event *resized;            /* … the line of a resize */
+    int64_t from;                       /* first new id; NONE: the base is not known */
+    const struct setting *from_setting; /* what says so, or … */
+    const struct event *resized;        /* … the line of a resize */
     struct row_search texts[MAX_NEW];
     int64_t ids[MAX_NEW];
     const struct setting *settings[MAX_NEW];
     size_t n;
-    int64_t n_all;              /* with those beyond MAX_NEW, and those of a resize line alone */
+    int64_t n_all; /* with those beyond MAX_NEW, and those of a resize line alone */
 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -52,7 +52,8 @@ static const struct setting *base_max(const struct run_facts *facts, int64_t *id
         double value;
 
         if (s->side != SIDE_TOKENIZER || !s->raw_name || strcmp(s->raw_name, "max_token_id") != 0 ||
-            !is_base(facts, s) || strcmp(facts_file_name(facts, s->source_id), "tokenizer.json") != 0 ||
+            !is_base(facts, s) ||
+            strcmp(facts_file_name(facts, s->source_id), "tokenizer.json") != 0 ||
             !setting_number(s, &value) || (found && value <= (double)*id))
             continue;
         *id = (int64_t)value;
@@ -125,7 +126,7 @@ static void read_new(const struct run_facts *facts, struct new_tokens *new)
 
     *new = (struct new_tokens){.from = NONE};
     read_first_new(facts, new);
-    for (size_t i = 0; new->from != NONE && i < facts->n_settings; i++) {
+    for (size_t i = 0; new->from != NONE &&i < facts->n_settings; i++) {
         const struct setting *s = &facts->settings[i];
         int64_t id;
 
@@ -151,8 +152,8 @@ struct trained {
 static void read_names(const struct run_facts *facts, const struct setting *setting,
                        struct trained *out)
 {
-    static const char *const EMBEDDINGS[] = {"embed_tokens", "wte", "word_embeddings", "embed_in",
-                                             "tok_embeddings", "shared"};
+    static const char *const EMBEDDINGS[] = {
+        "embed_tokens", "wte", "word_embeddings", "embed_in", "tok_embeddings", "shared"};
     static const char *const HEADS[] = {"lm_head", "embed_out", "output_layer"};
     const char *const *items;
     size_t n = setting_list(setting, facts, &items);
@@ -212,19 +213,20 @@ static int64_t by_uses(struct check_ctx *ctx, struct new_tokens *new)
     int64_t n_rows = row_search(ctx->facts, dataset, new->texts, new->n);
     for (size_t i = 0; i < new->n; i++)
         uses += new->texts[i].n_rows;
-    for (size_t i = 0, shown = 0; i < new->n && shown < LABEL_ROWS_SHOWN; i++) {
+    for (size_t i = 0, shown = 0; i < new->n &&shown < LABEL_ROWS_SHOWN; i++) {
         if (uses > 0 && new->texts[i].n_rows == 0)
             continue;
-        struct evidence *e = evidence_add(
-            ctx, "dataset", "%s (%lld): in %lld of %lld rows", new->texts[i].text,
-            (long long)new->ids[i], (long long)new->texts[i].n_rows, (long long)n_rows);
+        struct evidence *e = evidence_add(ctx, "dataset", "%s (%lld): in %lld of %lld rows",
+                                          new->texts[i].text, (long long)new->ids[i],
+                                          (long long)new->texts[i].n_rows, (long long)n_rows);
         e->source_id = dataset ? dataset->source_id : new->settings[i]->source_id;
         e->row = new->texts[i].first_row;
         shown++;
     }
     if (audit && uses == 0 && labels_count(audit, AUDIT_HAS_NEW_ID) > 0) {
         uses = labels_count(audit, AUDIT_HAS_NEW_ID);
-        (void)labels_show_rows(ctx, audit, AUDIT_HAS_NEW_ID, 0, "holds an id that the base has not");
+        (void)labels_show_rows(ctx, audit, AUDIT_HAS_NEW_ID, 0,
+                               "holds an id that the base has not");
         for (size_t i = 0; i < audit->n_new_ids && i < LABEL_ROWS_SHOWN; i++)
             evidence_add(ctx, "number", "%s: in %lld rows",
                          labels_token(ctx, audit->new_ids[i].id, audit->new_ids[i].text),
@@ -260,13 +262,17 @@ static int untrained(struct check_ctx *ctx, struct new_tokens *new, const struct
 
     show_settings(ctx, new, trained);
     if (is_adapter < 0)
-        return check_unknown(ctx, "adapter_config.json or the training arguments: whether the embeddings "
-                                  "of %s were trained is not known", names_of(ctx, new));
+        return check_unknown(
+            ctx,
+            "adapter_config.json or the training arguments: whether the embeddings "
+            "of %s were trained is not known",
+            names_of(ctx, new));
     add_fixes(ctx);
     if (uses > 0)
         return check_fail(ctx, CONFIDENCE_STRONG, branch,
                           "%s stand in the rows, and neither embed_tokens nor lm_head is trained: "
-                          "their embeddings stay near random", names_of(ctx, new));
+                          "their embeddings stay near random",
+                          names_of(ctx, new));
     return check_warn(ctx, CONFIDENCE_LIKELY, branch,
                       "%s, and neither embed_tokens nor lm_head is trained", names_of(ctx, new));
 }
@@ -288,7 +294,8 @@ static void by_message(struct check_ctx *ctx)
     }
 }
 
-/* A base that never saw chat markers: Qwen's 1.5, 2 and 2.5 without a suffix, or any with "-Base". */
+/* A base that never saw chat markers: Qwen's 1.5, 2 and 2.5 without a suffix, or any with "-Base".
+ */
 static bool is_raw_qwen(const char *name)
 {
     struct str text = str_of(name);
@@ -318,9 +325,11 @@ static bool by_raw_base(struct check_ctx *ctx, const struct trained *trained)
     evidence_setting(ctx, trained->modules);
     labels_row(ctx, audit, 0, NONE, "the rows' turns end with %s", audit->turn_end_text);
     add_fixes(ctx);
-    return check_warn(ctx, CONFIDENCE_POSSIBLE, "raw-base",
-                      "the template uses markers that the base %s hardly saw, and their embeddings are "
-                      "not trained", base->value) == OK;
+    return check_warn(
+               ctx, CONFIDENCE_POSSIBLE, "raw-base",
+               "the template uses markers that the base %s hardly saw, and their embeddings are "
+               "not trained",
+               base->value) == OK;
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -334,15 +343,16 @@ static int run(struct check_ctx *ctx, struct error *err)
     read_new(ctx->facts, &new);
     read_trained(ctx->facts, &trained);
     if (new.from == NONE && !by_raw_base(ctx, &trained) && check_verdict(ctx) < VERDICT_WARN)
-        return check_unknown(ctx, "the base model's tokenizer.json or config.json: which tokens are new "
-                                  "is not known");
+        return check_unknown(ctx,
+                             "the base model's tokenizer.json or config.json: which tokens are new "
+                             "is not known");
     if (new.from == NONE)
         return OK;
     if (new.n_all == 0) {
         if (by_raw_base(ctx, &trained))
             return OK;
-        return check_pass(ctx, CONFIDENCE_STRONG, "no token lies beyond the base's vocabulary (%lld)",
-                          (long long)new.from);
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "no token lies beyond the base's vocabulary (%lld)", (long long)new.from);
     }
     if (trained.by_index || (trained.embedding && (trained.head || tied == 1)))
         return check_pass(ctx, CONFIDENCE_STRONG, "%s, and the embeddings are trained",
@@ -350,14 +360,16 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (!trained.embedding && !trained.head)
         return untrained(ctx, &new, &trained);
     if (trained.embedding && tied < 0)
-        return check_unknown(ctx, "config.json of the base (tie_word_embeddings): embed_tokens is trained "
-                                  "and lm_head is not");
+        return check_unknown(
+            ctx, "config.json of the base (tie_word_embeddings): embed_tokens is trained "
+                 "and lm_head is not");
     show_settings(ctx, &new, &trained);
     add_fixes(ctx);
     return check_warn(ctx, CONFIDENCE_LIKELY, "half",
                       trained.embedding
                           ? "%s: embed_tokens is trained, but the head is untied and is not"
-                          : "%s: lm_head is trained, but embed_tokens is not", names_of(ctx, &new));
+                          : "%s: lm_head is trained, but embed_tokens is not",
+                      names_of(ctx, &new));
 }
 
 const struct check check_new_tokens_untrained = {

@@ -57,8 +57,9 @@ static int template_has_markers(const struct run_facts *facts, const struct sett
 static void add_fixes(struct check_ctx *ctx)
 {
     check_fix(ctx, "use a newer TRL: it swaps in a patched template for the stock ones");
-    check_fix(ctx, "train with a template that has {%% generation %%} … {%% endgeneration %%} around the "
-                   "assistant's text and its end token (chat_template_path)");
+    check_fix(
+        ctx, "train with a template that has {%% generation %%} … {%% endgeneration %%} around the "
+             "assistant's text and its end token (chat_template_path)");
     check_fix(ctx, "or prompt/completion data with completion_only_loss");
     check_fix(ctx, "or Unsloth's train_on_responses_only");
 }
@@ -75,8 +76,7 @@ static int64_t rows_without_answer(struct check_ctx *ctx)
     for (size_t i = 0; i < n; i++) {
         if (!(samples[i].flags & SAMPLE_NO_ASSISTANT) || found++ >= LABEL_ROWS_SHOWN)
             continue;
-        struct evidence *e =
-            evidence_add(ctx, "dataset", "row %zu: there is no assistant turn", i);
+        struct evidence *e = evidence_add(ctx, "dataset", "row %zu: there is no assistant turn", i);
         e->source_id = dataset->source_id;
         e->row = (int64_t)i;
     }
@@ -92,9 +92,10 @@ static bool read_log(struct check_ctx *ctx, int has_markers)
     evidence_event(ctx, event);
     check_begins(ctx, event->step);
     if (has_markers == 1 && rows_without_answer(ctx) > 0) {
-        (void)check_pass(ctx, CONFIDENCE_LIKELY,
-                         "the template has the markers: the message is about rows without an assistant "
-                         "turn");
+        (void)check_pass(
+            ctx, CONFIDENCE_LIKELY,
+            "the template has the markers: the message is about rows without an assistant "
+            "turn");
         return true;
     }
     if (has_markers == 1) {
@@ -106,6 +107,27 @@ static bool read_log(struct check_ctx *ctx, int has_markers)
                      "the framework stopped or warned: no assistant tokens are marked in the chat "
                      "template");
     return true;
+}
+
+/* The setting is on and the template has no markers; `audit`: all rows of it are masked, or NULL.
+ */
+static int lacks_markers(struct check_ctx *ctx, const struct audit *audit)
+{
+    if (!audit && something_was_supervised(ctx->facts))
+        return check_unknown(
+            ctx, "labels_sample.jsonl (a few rows of input_ids and labels): the loss is "
+                 "not 0, so the trainer may have used another template");
+    add_fixes(ctx);
+    if (!audit)
+        return check_warn(
+            ctx, CONFIDENCE_LIKELY, "settings",
+            "assistant-only loss is on, and the chat template has no {%% generation %%}");
+    (void)labels_show_rows(ctx, audit, AUDIT_ALL_MASKED, 0, "has no supervised token");
+    return check_fail(
+        ctx, labels_confidence(audit), "labels",
+        "assistant-only loss is on, the template has no {%% generation %%}, and %s are all "
+        "-100",
+        labels_words(ctx, audit, labels_seen(audit)));
 }
 
 static int run(struct check_ctx *ctx, struct error *err)
@@ -125,33 +147,21 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (wants < 0)
         return check_unknown(ctx, "training_args.bin or the config (is assistant_only_loss on?)");
     if (audit && audit->assumption)
-        audit = NULL;       /* whether the mask found anything would itself be assumed */
-    int64_t n = audit ? labels_seen(audit) : 0;
-    int64_t masked = audit ? labels_count(audit, AUDIT_ALL_MASKED) : 0;
+        audit = NULL; /* whether the mask found anything would itself be assumed */
     labels_tell(ctx, audit);
-    if (audit && masked < n)
-        return check_pass(ctx, labels_confidence(audit), "%s have supervised tokens",
-                          labels_words(ctx, audit, n - masked));
+    if (audit && labels_count(audit, AUDIT_ALL_MASKED) < labels_seen(audit))
+        return check_pass(
+            ctx, labels_confidence(audit), "%s have supervised tokens",
+            labels_words(ctx, audit, labels_seen(audit) - labels_count(audit, AUDIT_ALL_MASKED)));
     if (has_markers == 1)
-        return check_pass(ctx, CONFIDENCE_STRONG, "the chat template has {%% generation %%} markers");
+        return check_pass(ctx, CONFIDENCE_STRONG,
+                          "the chat template has {%% generation %%} markers");
     if (has_markers < 0)
         return check_unknown(ctx, "the run's chat template (chat_template.jinja or "
                                   "tokenizer_config.json)");
     evidence_setting(ctx, wanted);
     evidence_setting(ctx, template);
-    if (audit) {
-        (void)labels_show_rows(ctx, audit, AUDIT_ALL_MASKED, 0, "has no supervised token");
-        add_fixes(ctx);
-        return check_fail(ctx, labels_confidence(audit), "labels",
-                          "assistant-only loss is on, the template has no {%% generation %%}, and %s "
-                          "are all -100", labels_words(ctx, audit, masked));
-    }
-    if (something_was_supervised(ctx->facts))
-        return check_unknown(ctx, "labels_sample.jsonl (a few rows of input_ids and labels): the loss is "
-                                  "not 0, so the trainer may have used another template");
-    add_fixes(ctx);
-    return check_warn(ctx, CONFIDENCE_LIKELY, "settings",
-                      "assistant-only loss is on, and the chat template has no {%% generation %%}");
+    return lacks_markers(ctx, audit);
 }
 
 const struct check check_no_generation_markers = {

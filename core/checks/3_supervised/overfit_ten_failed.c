@@ -10,8 +10,8 @@
 #define LOSS_WARNS  0.1
 #define EXACT_FAILS 0.80
 #define EXACT_PASS  0.98
-#define ACCURACY    0.98        /* of the tokens, where it is logged */
-#define LONG_ANSWER 1000        /* tokens: the bounds are lowered to a warning */
+#define ACCURACY    0.98 /* of the tokens, where it is logged */
+#define LONG_ANSWER 1000 /* tokens: the bounds are lowered to a warning */
 
 static double final_loss(const struct curve *loss, size_t *at)
 {
@@ -69,8 +69,9 @@ static bool rows_are_long(const struct run_facts *facts)
 
     for (int64_t i = 0; audit && i < audit->n_rows; i++)
         if (labels_row_has(&audit->rows[i], 0, 0) &&
-            audit->rows[i].n_trained - (audit->rows[i].n_trained_prompt > 0
-                                            ? audit->rows[i].n_trained_prompt : 0) > LONG_ANSWER)
+            audit->rows[i].n_trained -
+                    (audit->rows[i].n_trained_prompt > 0 ? audit->rows[i].n_trained_prompt : 0) >
+                LONG_ANSWER)
             return true;
     return false;
 }
@@ -88,8 +89,9 @@ static int judge(struct check_ctx *ctx, double loss, double exact_share, double 
         return OK;
     if (accuracy < ACCURACY)
         evidence_number(ctx, accuracy, ACCURACY, "last token accuracy %.3f", accuracy);
-    check_fix(ctx, "settle the checks above of this stage in order: data and hyperparameters are not "
-                   "the cause of a failed ten-row test");
+    check_fix(ctx,
+              "settle the checks above of this stage in order: data and hyperparameters are not "
+              "the cause of a failed ten-row test");
     if (fails && !is_lenient)
         return check_fail(ctx, CONFIDENCE_STRONG, "",
                           "ten rows were not memorised: final loss %.3g, %s", loss, exact);
@@ -107,8 +109,9 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     (void)err;
     if (!(ctx->facts->run.marks & MARK_TEN_ROW_TEST))
-        return check_unknown(ctx, "a ten-row run: train on ten rows for 40 epochs and import it beside "
-                                  "this one");
+        return check_unknown(ctx,
+                             "a ten-row run: train on ten rows for 40 epochs and import it beside "
+                             "this one");
     last = final_loss(loss, &at);
     n = count_exact(ctx->facts, &n_exact, &first_missed, &has_long);
     share = n ? (double)n_exact / (double)n : NAN;
@@ -128,12 +131,16 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (check_verdict(ctx) >= VERDICT_WARN)
         return OK;
     if (n == 0)
-        return check_unknown(ctx, "generations.jsonl of the ten rows (row, output): the final loss %.3g "
-                                  "is low enough", last);
+        return check_unknown(ctx,
+                             "generations.jsonl of the ten rows (row, output): the final loss %.3g "
+                             "is low enough",
+                             last);
     if (isnan(last))
         return check_unknown(ctx, "%s", need_hint(NEEDS_TRAIN_SERIES));
-    return check_pass(ctx, CONFIDENCE_STRONG, "final loss %.3g, %zu of %zu rows exact: the plumbing is "
-                                              "sound", last, n_exact, n);
+    return check_pass(ctx, CONFIDENCE_STRONG,
+                      "final loss %.3g, %zu of %zu rows exact: the plumbing is "
+                      "sound",
+                      last, n_exact, n);
 }
 
 const struct check check_overfit_ten_failed = {

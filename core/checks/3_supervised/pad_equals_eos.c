@@ -50,8 +50,10 @@ static int by_labels(struct check_ctx *ctx, const struct audit *audit)
 
     labels_tell(ctx, audit);
     if (has == 0)
-        return check_unknown(ctx, "rows that hold the EOS: pad and EOS are one token (%s), and none of "
-                                  "%lld rows holds it", name, (long long)labels_seen(audit));
+        return check_unknown(ctx,
+                             "rows that hold the EOS: pad and EOS are one token (%s), and none of "
+                             "%lld rows holds it",
+                             name, (long long)labels_seen(audit));
     if (trained == 0) {
         for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++)
             if (labels_row_has(&audit->rows[i], AUDIT_HAS_PAD_EOS, 0)) {
@@ -62,23 +64,34 @@ static int by_labels(struct check_ctx *ctx, const struct audit *audit)
         show_settings(ctx);
         add_fixes(ctx);
         if (has < LEAST_ROWS && !labels_are_all(audit))
-            return check_warn(ctx, CONFIDENCE_LIKELY, "labels",
-                              "pad and EOS are one token (%s), and it is supervised in none of the %lld "
-                              "rows that hold it", name, (long long)has);
+            return check_warn(
+                ctx, CONFIDENCE_LIKELY, "labels",
+                "pad and EOS are one token (%s), and it is supervised in none of the %lld "
+                "rows that hold it",
+                name, (long long)has);
         if (audit->assumption)
-            return check_warn(ctx, CONFIDENCE_LIKELY, "labels",
-                              "pad and EOS are one token (%s); by simulation it is supervised in none "
-                              "of %lld rows", name, (long long)has);
-        return check_fail(ctx, labels_confidence(audit), "labels",
-                          "pad and EOS are one token (%s), and it is supervised in none of the %lld "
-                          "rows that hold it", name, (long long)has);
+            return check_warn(
+                ctx, CONFIDENCE_LIKELY, "labels",
+                "pad and EOS are one token (%s); by simulation it is supervised in none "
+                "of %lld rows",
+                name, (long long)has);
+        return check_fail(
+            ctx, labels_confidence(audit), "labels",
+            "pad and EOS are one token (%s), and it is supervised in none of the %lld "
+            "rows that hold it",
+            name, (long long)has);
     }
     if ((double)trained >= PASS_SHARE * (double)has)
-        return check_pass(ctx, labels_confidence(audit),
-                          "pad and EOS are one token (%s), and it is supervised in %lld of %lld rows "
-                          "that hold it", name, (long long)trained, (long long)has);
-    return check_unknown(ctx, "labels of more rows: the EOS (%s) is supervised in %lld of %lld rows that "
-                              "hold it", name, (long long)trained, (long long)has);
+        return check_pass(
+            ctx, labels_confidence(audit),
+            "pad and EOS are one token (%s), and it is supervised in %lld of %lld rows "
+            "that hold it",
+            name, (long long)trained, (long long)has);
+    return check_unknown(
+        ctx,
+        "labels of more rows: the EOS (%s) is supervised in %lld of %lld rows that "
+        "hold it",
+        name, (long long)trained, (long long)has);
 }
 
 /* What masks pads by their id, without rows to look at. */
@@ -112,16 +125,19 @@ static int run(struct check_ctx *ctx, struct error *err)
         const struct setting *pad = facts_setting_on(ctx->facts, SIDE_TOKENIZER, "pad_token");
 
         return check_pass(ctx, CONFIDENCE_CERTAIN, "pad and EOS are different tokens%s%s",
-                          pad && pad->value ? ": pad is " : "", pad && pad->value ? pad->value : "");
+                          pad && pad->value ? ": pad is " : "",
+                          pad && pad->value ? pad->value : "");
     }
     if (event) {
         evidence_event(ctx, event);
         show_settings(ctx);
         add_fixes(ctx);
-        return check_warn(ctx, CONFIDENCE_LIKELY, "message",
-                          "the EOS token %s is the pad token too (%s:%lld); whether the labels keep it "
-                          "is not known", event_capture(event, 1),
-                          facts_file_name(ctx->facts, event->source_id), (long long)event->line);
+        return check_warn(
+            ctx, CONFIDENCE_LIKELY, "message",
+            "the EOS token %s is the pad token too (%s:%lld); whether the labels keep it "
+            "is not known",
+            event_capture(event, 1), facts_file_name(ctx->facts, event->source_id),
+            (long long)event->line);
     }
     if (same < 0)
         return check_unknown(ctx, "%s (which tokens are pad and EOS?)", need_hint(NEEDS_TOKENIZER));
@@ -142,8 +158,9 @@ const struct check check_pad_equals_eos = {
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "EOS is not masked as padding",
-    .why = "Where padding is masked by its id and pad is the EOS, the end of every answer is masked "
-           "too, and the model never learns to stop.",
+    .why =
+        "Where padding is masked by its id and pad is the EOS, the end of every answer is masked "
+        "too, and the model never learns to stop.",
     .applies = applies,
     .run = run,
 };

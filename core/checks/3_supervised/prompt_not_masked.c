@@ -1,18 +1,18 @@
-/* prompt-not-masked (CHECKS.md C3.12): is it the prompt that is being learned? p is the share of the
- * supervised tokens that lie in system, user, tool turns or headers. Where nobody marks the borders
- * but every token is supervised, the characters of the same rows stand in for p. */
+/* prompt-not-masked (CHECKS.md C3.12): is it the prompt that is being learned? p is the share of
+ * the supervised tokens that lie in system, user, tool turns or headers. Where nobody marks the
+ * borders but every token is supervised, the characters of the same rows stand in for p. */
 #include <math.h>
 #include <string.h>
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
-#define FAIL_SHARE 0.80
-#define HALF       0.50     /* with a setting off its default */
-#define WARN_SHARE 0.30
-#define ECHOES     0.50     /* of the outputs begin with their prompt */
+#define FAIL_SHARE    0.80
+#define HALF          0.50 /* with a setting off its default */
+#define WARN_SHARE    0.30
+#define ECHOES        0.50 /* of the outputs begin with their prompt */
 #define LEAST_OUTPUTS 3
-#define LEAST_ROWS 30       /* of a sample, for PASS */
+#define LEAST_ROWS    30 /* of a sample, for PASS */
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -40,7 +40,8 @@ static const struct setting *says_so(const struct run_facts *facts)
 
     if (setting_bool(inputs) == 1)
         return inputs;
-    return setting_bool(completion) == 0 && has_form(facts, "prompt-completion") ? completion : NULL;
+    return setting_bool(completion) == 0 && has_form(facts, "prompt-completion") ? completion
+                                                                                 : NULL;
 }
 
 /* 1 the prompt is masked by a setting, 0 nothing says so. */
@@ -58,7 +59,9 @@ static bool is_masked_by_setting(const struct run_facts *facts)
 
 static void add_fixes(struct check_ctx *ctx)
 {
-    check_fix(ctx, "TRL: prompt/completion data (completion_only_loss is on then), or assistant_only_loss");
+    check_fix(
+        ctx,
+        "TRL: prompt/completion data (completion_only_loss is on then), or assistant_only_loss");
     check_fix(ctx, "axolotl: train_on_inputs: false, roles_to_train: [\"assistant\"]");
     check_fix(ctx, "LLaMA-Factory: train_on_prompt: false");
     check_fix(ctx, "Unsloth: train_on_responses_only");
@@ -74,8 +77,8 @@ static void by_outputs(struct check_ctx *ctx)
 
     if (n_known < LEAST_OUTPUTS || (double)n < ECHOES * (double)n_known)
         return;
-    struct evidence *e =
-        evidence_add(ctx, "dataset", "%zu of %zu outputs begin with their prompt, first:", n, n_known);
+    struct evidence *e = evidence_add(
+        ctx, "dataset", "%zu of %zu outputs begin with their prompt, first:", n, n_known);
     e->source_id = first->source_id;
     e->row = first->row != NONE ? first->row : first->ord;
     (void)check_fail(ctx, CONFIDENCE_STRONG, "echo",
@@ -103,8 +106,8 @@ static double prompt_side_of_rows(const struct run_facts *facts, const struct da
 }
 
 struct share {
-    double p;                   /* NaN: not known */
-    bool all_trained;           /* every token that is no padding is supervised, in all rows */
+    double p;         /* NaN: not known */
+    bool all_trained; /* every token that is no padding is supervised, in all rows */
     bool is_by_characters;
     const struct dataset *characters_of;
 };
@@ -143,8 +146,9 @@ static void show_rows(struct check_ctx *ctx, const struct audit *audit, const st
         if (!labels_row_has(row, 0, 0) || row->n_trained <= 0)
             continue;
         if (row->flags & AUDIT_HAS_SIDES && row->n_trained_prompt > 0)
-            labels_row(ctx, audit, i, 0, "row %lld: %d of %d supervised tokens belong to the prompt",
-                       (long long)i, row->n_trained_prompt, row->n_trained);
+            labels_row(ctx, audit, i, 0,
+                       "row %lld: %d of %d supervised tokens belong to the prompt", (long long)i,
+                       row->n_trained_prompt, row->n_trained);
         else if (row->flags & AUDIT_ALL_TRAINED)
             labels_row(ctx, audit, i, 0, "row %lld: all %d tokens are supervised", (long long)i,
                        row->n_trained);
@@ -153,7 +157,8 @@ static void show_rows(struct check_ctx *ctx, const struct audit *audit, const st
         shown++;
     }
     if (share->is_by_characters && share->characters_of)
-        evidence_add(ctx, "dataset", "the prompt's side is %.0f %% of the rows' text", 100.0 * share->p)
+        evidence_add(ctx, "dataset", "the prompt's side is %.0f %% of the rows' text",
+                     100.0 * share->p)
             ->source_id = share->characters_of->source_id;
     evidence_number(ctx, share->p, FAIL_SHARE, "share of supervised tokens in the prompt: %.2f",
                     share->p);
@@ -174,10 +179,11 @@ static int judge(struct check_ctx *ctx, const struct audit *audit, const struct 
     /* With two rules possible the mask itself is assumed. */
     if (fails && !audit->assumption)
         return check_fail(ctx, confidence, "labels",
-                          "%.0f %% of the supervised tokens belong to the prompt%s", 100.0 * share->p,
-                          how);
-    return check_warn(ctx, confidence < CONFIDENCE_STRONG ? confidence : CONFIDENCE_STRONG, "labels",
-                      "%.0f %% of the supervised tokens belong to the prompt%s", 100.0 * share->p, how);
+                          "%.0f %% of the supervised tokens belong to the prompt%s",
+                          100.0 * share->p, how);
+    return check_warn(ctx, confidence < CONFIDENCE_STRONG ? confidence : CONFIDENCE_STRONG,
+                      "labels", "%.0f %% of the supervised tokens belong to the prompt%s",
+                      100.0 * share->p, how);
 }
 
 /* No rows with labels: masking is off by a setting, and the prompts are most of the text. */
@@ -220,14 +226,18 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (isnan(share.p) && has_form(ctx->facts, "text") && !says_so(ctx->facts))
         return check_skip(ctx, "plain text rows: nothing tells the prompt from the answer");
     if (isnan(share.p) && audit)
-        return check_unknown(ctx, "the chat template and the training data beside the labels: where the "
-                                  "prompt ends is not known");
+        return check_unknown(ctx,
+                             "the chat template and the training data beside the labels: where the "
+                             "prompt ends is not known");
     if (isnan(share.p))
         return labels_unknown(ctx, "train");
-    if (share.is_by_characters ||
-        (!labels_are_all(audit) && labels_seen(audit) < LEAST_ROWS && !is_masked_by_setting(ctx->facts)))
-        return check_unknown(ctx, "the labels of all rows: by those seen %.0f %% of the supervised tokens "
-                                  "belong to the prompt", 100.0 * share.p);
+    if (share.is_by_characters || (!labels_are_all(audit) && labels_seen(audit) < LEAST_ROWS &&
+                                   !is_masked_by_setting(ctx->facts)))
+        return check_unknown(
+            ctx,
+            "the labels of all rows: by those seen %.0f %% of the supervised tokens "
+            "belong to the prompt",
+            100.0 * share.p);
     return check_pass(ctx, labels_confidence(audit),
                       "%.0f %% of the supervised tokens belong to the prompt (bound %.0f %%)",
                       100.0 * share.p, 100.0 * WARN_SHARE);
@@ -239,7 +249,8 @@ const struct check check_prompt_not_masked = {
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "The prompt is not what is being learned",
-    .why = "Where prompts are supervised they are most of the loss: the model learns to write questions, "
+    .why = "Where prompts are supervised they are most of the loss: the model learns to write "
+           "questions, "
            "and a falling loss says little about the answers.",
     .applies = applies,
     .run = run,

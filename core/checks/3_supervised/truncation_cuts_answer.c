@@ -1,6 +1,6 @@
-/* truncation-cuts-answer (CHECKS.md C3.5): does the cut leave the answers? By the audit of the rows,
- * by recorded rows that end at the limit, by token lengths (exact or estimated) against the limit, by
- * what the trainers say they dropped. */
+/* truncation-cuts-answer (CHECKS.md C3.5): does the cut leave the answers? By the audit of the
+ * rows, by recorded rows that end at the limit, by token lengths (exact or estimated) against the
+ * limit, by what the trainers say they dropped. */
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
-#define FAIL_SHARE   0.10   /* prompt alone fills the limit, or dropped for it */
-#define EMPTY_SHARE  0.05   /* no supervised token is left */
-#define INSIDE_SHARE 0.20   /* answers cut inside */
-#define NEARLY_ALL   0.90   /* then this leads the group "all labels masked" */
+#define FAIL_SHARE   0.10 /* prompt alone fills the limit, or dropped for it */
+#define EMPTY_SHARE  0.05 /* no supervised token is left */
+#define INSIDE_SHARE 0.20 /* answers cut inside */
+#define NEARLY_ALL   0.90 /* then this leads the group "all labels masked" */
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -31,7 +31,9 @@ static double number_of(const char *text)
 
 static void add_fixes(struct check_ctx *ctx)
 {
-    check_fix(ctx, "max_length at the 99th percentile of prompt + answer or above (memory grows with it)");
+    check_fix(
+        ctx,
+        "max_length at the 99th percentile of prompt + answer or above (memory grows with it)");
     check_fix(ctx, "shorten the prompts (examples, documents)");
     check_fix(ctx, "drop the rows that do not fit, by their list");
     check_fix(ctx, "cut the prompt's side, not the answer's");
@@ -40,10 +42,10 @@ static void add_fixes(struct check_ctx *ctx)
 /* ---- Rows ---- */
 
 struct cuts {
-    double n;               /* rows seen */
-    double filled;          /* the prompt alone reaches the limit */
-    double emptied;         /* nothing supervised is left by the cut */
-    double inside;          /* the answer's end is cut */
+    double n;       /* rows seen */
+    double filled;  /* the prompt alone reaches the limit */
+    double emptied; /* nothing supervised is left by the cut */
+    double inside;  /* the answer's end is cut */
 };
 
 /* One verdict of the counts, in words that say where they are from. */
@@ -54,9 +56,11 @@ static void judge(struct check_ctx *ctx, const struct cuts *cuts, enum confidenc
     const char *branch = filled >= NEARLY_ALL ? "prompt-at-limit" : "";
 
     if (filled >= FAIL_SHARE)
-        (void)check_fail(ctx, confidence, branch,
-                         "the prompt alone fills the length limit in %.0f of %.0f rows%s: nothing of "
-                         "the answer is left", cuts->filled, cuts->n, how);
+        (void)check_fail(
+            ctx, confidence, branch,
+            "the prompt alone fills the length limit in %.0f of %.0f rows%s: nothing of "
+            "the answer is left",
+            cuts->filled, cuts->n, how);
     else if (cuts->emptied >= FAIL_SHARE * cuts->n && !is_assumed)
         (void)check_fail(ctx, confidence, "",
                          "the cut leaves no supervised token in %.0f of %.0f rows%s", cuts->emptied,
@@ -66,9 +70,9 @@ static void judge(struct check_ctx *ctx, const struct cuts *cuts, enum confidenc
                          "the cut leaves no supervised token in %.0f of %.0f rows%s", cuts->emptied,
                          cuts->n, how);
     else if (cuts->inside >= INSIDE_SHARE * cuts->n)
-        (void)check_warn(ctx, confidence < CONFIDENCE_STRONG ? confidence : CONFIDENCE_STRONG, "inside",
-                         "the cut takes the end of the answer in %.0f of %.0f rows%s", cuts->inside,
-                         cuts->n, how);
+        (void)check_warn(ctx, confidence < CONFIDENCE_STRONG ? confidence : CONFIDENCE_STRONG,
+                         "inside", "the cut takes the end of the answer in %.0f of %.0f rows%s",
+                         cuts->inside, cuts->n, how);
 }
 
 static bool is_emptied(const struct audit_row *row)
@@ -77,8 +81,8 @@ static bool is_emptied(const struct audit_row *row)
            ((row->flags & AUDIT_ALL_MASKED) && (row->flags & AUDIT_CUT));
 }
 
-/* Recorded rows are cut already: the limit is what is stated, else the longest length that two or more
- * rows share. */
+/* Recorded rows are cut already: the limit is what is stated, else the longest length that two or
+ * more rows share. */
 static int64_t recorded_limit(const struct run_facts *facts, const struct audit *audit)
 {
     double stated;
@@ -98,7 +102,8 @@ static int64_t recorded_limit(const struct run_facts *facts, const struct audit 
     return n >= 2 ? longest : NONE;
 }
 
-/* Masked rows of other lengths are masked for another reason, and then so may be those at the limit. */
+/* Masked rows of other lengths are masked for another reason, and then so may be those at the
+ * limit. */
 static bool count_recorded(const struct run_facts *facts, const struct audit *audit,
                            struct cuts *cuts)
 {
@@ -146,9 +151,10 @@ static void show_audit(struct check_ctx *ctx, const struct audit *audit)
 
     for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++) {
         const struct audit_row *row = &audit->rows[i];
-        bool is_cut = audit->basis == AUDIT_RECORDED
-                          ? (row->flags & AUDIT_ALL_MASKED) && row->n_tokens == limit
-                          : (row->flags & (AUDIT_PROMPT_FILLS | AUDIT_CUT_ANSWER)) || is_emptied(row);
+        bool is_cut =
+            audit->basis == AUDIT_RECORDED
+                ? (row->flags & AUDIT_ALL_MASKED) && row->n_tokens == limit
+                : (row->flags & (AUDIT_PROMPT_FILLS | AUDIT_CUT_ANSWER)) || is_emptied(row);
 
         if (!labels_row_has(row, 0, 0) || !is_cut)
             continue;
@@ -156,8 +162,9 @@ static void show_audit(struct check_ctx *ctx, const struct audit *audit)
         if (row->n_prompt >= 0)
             labels_row(ctx, audit, i, row->n_prompt,
                        "row %lld: %d tokens, the answer begins at token %d, the limit is %lld, %d "
-                       "supervised tokens are left", (long long)i, row->n_tokens, row->n_prompt,
-                       (long long)limit, row->n_trained);
+                       "supervised tokens are left",
+                       (long long)i, row->n_tokens, row->n_prompt, (long long)limit,
+                       row->n_trained);
         else
             labels_row(ctx, audit, i, NONE,
                        "row %lld: %d tokens, the limit is %lld, %d supervised tokens are left",
@@ -183,13 +190,16 @@ static bool by_audit(struct check_ctx *ctx, const struct audit *audit)
         const struct audit *other = labels_beside(ctx->facts, audit, AUDIT_ALL_MASKED);
 
         return other ? by_audit(ctx, other)
-                     : check_unknown(ctx, "labels of more rows, or the data with its tokenizer: of %lld "
-                                          "recorded rows %.0f are cut", (long long)labels_seen(audit),
-                                     cuts.emptied) == OK;
+                     : check_unknown(ctx,
+                                     "labels of more rows, or the data with its tokenizer: of %lld "
+                                     "recorded rows %.0f are cut",
+                                     (long long)labels_seen(audit), cuts.emptied) == OK;
     }
-    return check_pass(ctx, labels_confidence(audit),
-                      "the cut leaves the answers: %.0f of %.0f rows have no supervised token left, %.0f "
-                      "are cut inside the answer", cuts.emptied, cuts.n, cuts.inside) == OK;
+    return check_pass(
+               ctx, labels_confidence(audit),
+               "the cut leaves the answers: %.0f of %.0f rows have no supervised token left, %.0f "
+               "are cut inside the answer",
+               cuts.emptied, cuts.n, cuts.inside) == OK;
 }
 
 /* ---- Lengths without labels ---- */
@@ -215,7 +225,8 @@ static void count_lengths(const struct sample *samples, size_t n, double limit, 
         out->is_estimated |= (s->flags & SAMPLE_ESTIMATED) != 0;
         if (s->n_prompt_tokens >= 0 && (double)s->n_prompt_tokens >= limit) {
             out->cuts.filled += 1.0;
-            out->filled_tokens = out->first_filled == NONE ? s->n_prompt_tokens : out->filled_tokens;
+            out->filled_tokens =
+                out->first_filled == NONE ? s->n_prompt_tokens : out->filled_tokens;
             out->first_filled = out->first_filled == NONE ? (int64_t)i : out->first_filled;
         } else if ((double)s->n_tokens > limit) {
             out->cuts.inside += 1.0;
@@ -265,15 +276,16 @@ static bool by_lengths(struct check_ctx *ctx)
           lengths.is_estimated ? " (lengths estimated)" : "");
     if (check_verdict(ctx) < VERDICT_WARN)
         return lengths.has_prompts && !lengths.is_estimated &&
-               check_pass(ctx, CONFIDENCE_STRONG,
-                          "of %.0f rows the prompt fills the limit of %.0f tokens in %.0f, and %.0f are "
-                          "longer", lengths.cuts.n, limit, lengths.cuts.filled,
-                          lengths.cuts.inside) == OK;
+               check_pass(
+                   ctx, CONFIDENCE_STRONG,
+                   "of %.0f rows the prompt fills the limit of %.0f tokens in %.0f, and %.0f are "
+                   "longer",
+                   lengths.cuts.n, limit, lengths.cuts.filled, lengths.cuts.inside) == OK;
     bool is_filled = lengths.first_filled != NONE;
     struct evidence *e =
         is_filled ? evidence_add(ctx, "dataset", "row %lld: %s%d prompt tokens, the limit is %.0f",
-                                 (long long)lengths.first_filled, lengths.is_estimated ? "about " : "",
-                                 lengths.filled_tokens, limit)
+                                 (long long)lengths.first_filled,
+                                 lengths.is_estimated ? "about " : "", lengths.filled_tokens, limit)
                   : evidence_add(ctx, "dataset", "row %lld is longer than the limit of %.0f",
                                  (long long)lengths.first_over, limit);
     e->source_id = lengths.dataset ? lengths.dataset->source_id : 0;
@@ -282,7 +294,8 @@ static bool by_lengths(struct check_ctx *ctx)
         e->token = lengths.filled_tokens;
     evidence_setting(ctx, setting);
     if (lengths.is_estimated)
-        check_info(ctx, "the lengths are estimated from the text: import the tokenizer to know them");
+        check_info(ctx,
+                   "the lengths are estimated from the text: import the tokenizer to know them");
     return true;
 }
 
@@ -324,7 +337,8 @@ static bool by_messages(struct check_ctx *ctx)
             continue;
         evidence_event(ctx, event);
         (void)check_fail(ctx, is_axolotl ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "dropped",
-                         "%.0f of %.0f rows were dropped because no trainable token was left", n, of);
+                         "%.0f of %.0f rows were dropped because no trainable token was left", n,
+                         of);
     }
     return is_open;
 }
@@ -335,7 +349,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     bool is_open = by_messages(ctx);
     bool is_measured = by_audit(ctx, labels_of(ctx->facts, "train"));
 
-    if (check_verdict(ctx) < VERDICT_WARN && (!is_measured || check_verdict(ctx) == VERDICT_UNKNOWN))
+    if (check_verdict(ctx) < VERDICT_WARN &&
+        (!is_measured || check_verdict(ctx) == VERDICT_UNKNOWN))
         is_measured |= by_lengths(ctx);
     if (check_verdict(ctx) >= VERDICT_WARN) {
         evidence_setting(ctx, facts_setting(ctx->facts, "max_length"));
@@ -343,8 +358,9 @@ static int run(struct check_ctx *ctx, struct error *err)
         return OK;
     }
     if (is_open)
-        return check_unknown(ctx, "the training file or dataset_info.json (num_rows): rows were dropped "
-                                  "without a trainable token, of how many is not known");
+        return check_unknown(ctx,
+                             "the training file or dataset_info.json (num_rows): rows were dropped "
+                             "without a trainable token, of how many is not known");
     if (is_measured)
         return OK;
     if (!facts_setting(ctx->facts, "max_length"))
@@ -358,7 +374,8 @@ const struct check check_truncation_cuts_answer = {
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Truncation leaves the answers",
-    .why = "The answer stands at the end of a row: a limit below prompt and answer cuts what was to be "
+    .why = "The answer stands at the end of a row: a limit below prompt and answer cuts what was "
+           "to be "
            "learned, and a prompt that fills it leaves nothing.",
     .applies = applies,
     .run = run,
