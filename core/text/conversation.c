@@ -428,6 +428,17 @@ static void fill_others(struct filling *filling)
     out->kwargs = structure(filling, "chat_template_kwargs", JSON_OBJECT);
 }
 
+/* What reinforcement learning trains on has no answers. */
+static void fill_prompt_alone(struct filling *filling)
+{
+    struct conversation *out = filling->out;
+    const struct json *prompt = column(&filling->columns, prompt_name(&filling->columns));
+
+    if (prompt)
+        side_of(filling, prompt, &out->prompt, &out->prompt_messages);
+    odd(filling, prompt ? "a prompt without an answer" : "no column that a trainer knows");
+}
+
 static void fill_form(struct filling *filling)
 {
     const struct columns *columns = &filling->columns;
@@ -452,7 +463,7 @@ static void fill_form(struct filling *filling)
         out->text = text_of(filling, column(columns, text_name(columns)), true);
         break;
     case ROW_OTHER:
-        odd(filling, "no column that a trainer knows");
+        fill_prompt_alone(filling);
         break;
     case ROW_MESSAGES:
     case ROW_SHAREGPT:

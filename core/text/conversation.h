@@ -11,7 +11,7 @@
 #include "core/read/json.h"
 
 enum row_form {
-    ROW_OTHER,              /* columns that no trainer knows */
+    ROW_OTHER,              /* columns that no trainer knows, or a prompt alone (GRPO) */
     ROW_MESSAGES,           /* messages: [{role, content}] */
     ROW_SHAREGPT,           /* conversations: [{from, value}] */
     ROW_PROMPT_COMPLETION,  /* texts, or both lists of messages */

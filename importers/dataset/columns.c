@@ -144,5 +144,9 @@ const char *columns_form(const struct columns *columns, char by[FORM_BY_BYTES])
     by[0] = '\0';
     enum row_form form = form_among(columns, false, by);
 
-    return row_form_name(form != ROW_OTHER ? form : form_among(columns, true, by));
+    if (form == ROW_OTHER)
+        form = form_among(columns, true, by);
+    if (form == ROW_OTHER && find(columns, "prompt"))
+        (void)snprintf(by, FORM_BY_BYTES, "prompt");
+    return row_form_name(form);
 }

@@ -30,7 +30,7 @@ void columns_join(const struct columns *columns, struct buf *out);
 #define FORM_BY_BYTES 64
 
 /* The name of the form as in struct dataset, by the rules of core/text/conversation.h over all rows;
- * `by` gets the columns that decided, "" for "other". */
+ * `by` gets the columns that decided; of "other" the prompt that stands alone, or "". */
 const char *columns_form(const struct columns *columns, char by[FORM_BY_BYTES]);
 
 #endif

@@ -332,6 +332,9 @@ static const char *summary(const struct reading *reading, const char *form, cons
 
     if (!by[0])
         return arena_printf(reading->import->arena, "%s of no form that is known", rows);
+    if (strcmp(form, "other") == 0)
+        return arena_printf(reading->import->arena, "%s of prompts without answers (column %s)",
+                            rows, by);
     return arena_printf(reading->import->arena, "%s, form %s (%s %s)", rows, form,
                         strchr(by, ' ') ? "columns" : "column", by);
 }

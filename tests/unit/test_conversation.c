@@ -204,6 +204,8 @@ static void text_and_questions(void **state)
     assert_int_equal(out.form, ROW_TEXT);
     assert_text(out.text, "b");
     assert_odd("{\"id\": 1}", ROW_OTHER, "no column that a trainer knows");
+    assert_odd("{\"prompt\": \"p\"}", ROW_OTHER, "a prompt without an answer");
+    assert_text(read_row("{\"prompt\": \"p\"}").prompt, "p");
     assert_odd("{}", ROW_OTHER, "no column that a trainer knows");
 }
 
