@@ -206,7 +206,8 @@ static void fill_pair(struct filling *filling, const struct json *prompt,
 
     side_of(filling, prompt, &out->prompt, &out->prompt_messages);
     side_of(filling, completion, &out->completion, &out->completion_messages);
-    if (!out->prompt_messages != !out->completion_messages && !out->oddity)
+    /* What a reward compares with is a text beside turns; that is no fault. */
+    if (out->form != ROW_QA && !out->prompt_messages != !out->completion_messages)
         odd(filling, "one of prompt and completion is a list of turns, the other is not");
 }
 

@@ -200,6 +200,11 @@ static void text_and_questions(void **state)
     assert_int_equal(out.form, ROW_QA);
     assert_text(out.prompt, "q");
     assert_text(out.completion, "a");
+    out = read_row("{\"prompt\": [{\"role\": \"user\", \"content\": \"q\"}], \"answer\": \"4\"}");
+    assert_int_equal(out.form, ROW_QA);
+    assert_json(out.prompt_messages, "[{\"role\":\"user\",\"content\":\"q\"}]");
+    assert_text(out.completion, "4");
+    assert_null(out.oddity);
     out = read_named("{\"instruction\": \"i\", \"output\": \"o\", \"body\": \"b\"}", &names);
     assert_int_equal(out.form, ROW_TEXT);
     assert_text(out.text, "b");
