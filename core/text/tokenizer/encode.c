@@ -256,6 +256,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokenizer_scratch
     int rc = OK;
 
     out->n = scratch->blanks.n = 0;
+    pattern_scratch_begin(scratch->pattern);
     if (text.n > PIPELINE_TEXT_BYTES / 4)
         return error_set(err, E_LIMIT, "text of %zu bytes, expected at most %zu", text.n,
                          PIPELINE_TEXT_BYTES / 4);

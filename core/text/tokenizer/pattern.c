@@ -3,6 +3,7 @@
 #include "core/text/tokenizer/pattern.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -14,6 +15,11 @@
 #define HEAP_LIMIT_KIB  65536
 #define JIT_STACK_BYTES ((size_t)1 << 20)
 #define PATTERN_BYTES   ((size_t)1 << 16)
+/* PCRE2's limit counts each beginning anew, so that a pattern may still take n² steps. How long it is
+ * at it is looked at after so many beginnings without a match, and after so many matches. */
+#define WINDOW          ((size_t)1024)
+#define MATCHES         256u
+#define CPU_SECONDS     20
 
 struct pattern {
     pcre2_code *code;           /* NULL: `text` is looked for as it stands */
@@ -25,6 +31,8 @@ struct pattern_scratch {
     pcre2_match_data *data;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack;
+    unsigned n_matches;
+    int64_t since;              /* processor time at the beginning of the text; NONE: not looked at */
 };
 
 static int not_compiled(struct error *err, struct str source, int code, size_t offset)
@@ -51,7 +59,8 @@ static int compile(struct pattern *pattern, struct str rewritten, struct str sou
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pattern->code = pcre2_compile(
         (PCRE2_SPTR)(rewritten.n ? rewritten.p : ""), rewritten.n,
-        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
+        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+        &code, &offset, context);
     pcre2_compile_context_free(context);
     if (!pattern->code)
         return not_compiled(err, source, code, offset);
@@ -116,6 +125,7 @@ int pattern_scratch_open(struct pattern_scratch **out, struct error *err)
         pattern_scratch_close(scratch);
         return error_set(err, E_NOMEM, "no memory for matching patterns");
     }
+    scratch->since = NONE;
     pcre2_set_match_limit(scratch->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(scratch->limits, HEAP_LIMIT_KIB);
     if (scratch->stack)
@@ -166,21 +176,74 @@ static int gave_up(int rc, struct error *err)
     return error_set(err, E_LIMIT, "a pattern of the tokenizer does not come to an end on this text");
 }
 
-static int find(const struct pattern_search *search, size_t *begin, size_t *end, struct error *err)
+static int64_t processor_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec;
+}
+
+void pattern_scratch_begin(struct pattern_scratch *scratch)
+{
+    scratch->since = NONE;
+}
+
+static bool takes_too_long(struct pattern_scratch *scratch)
+{
+    int64_t now = processor_time();
+
+    scratch->n_matches = 0;
+    if (scratch->since == NONE)
+        scratch->since = now;
+    return now - scratch->since > CPU_SECONDS;
+}
+
+/* A match that begins in `from` … `limit`. */
+static int match_within(const struct pattern_search *search, size_t from, size_t limit)
 {
     const struct pattern_scratch *scratch = search->scratch;
     const pcre2_code *code = search->pattern->code;
     PCRE2_SPTR text = (PCRE2_SPTR)(search->text.n ? search->text.p : "");
 
-    if (!code)
-        return find_text(search, begin, end);
+    pcre2_set_offset_limit(scratch->limits, limit);
 
-    int rc = pcre2_match(code, text, search->text.n, search->from, PCRE2_NO_UTF_CHECK,
-                         scratch->data, scratch->limits);
+    int rc = pcre2_match(code, text, search->text.n, from, PCRE2_NO_UTF_CHECK, scratch->data,
+                         scratch->limits);
 
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter keeps its stack in the heap */
-        rc = pcre2_match(code, text, search->text.n, search->from,
-                         PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, scratch->data, scratch->limits);
+        rc = pcre2_match(code, text, search->text.n, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+                         scratch->data, scratch->limits);
+    return rc;
+}
+
+/* The next place after a window, where a character begins. */
+static size_t after_window(struct str text, size_t from)
+{
+    size_t at = from + WINDOW;
+
+    while (at < text.n && ((unsigned char)text.p[at] & 0xC0) == 0x80)
+        at++;
+    return at;
+}
+
+static int find(const struct pattern_search *search, size_t *begin, size_t *end, struct error *err)
+{
+    struct pattern_scratch *scratch = search->scratch;
+    int rc = PCRE2_ERROR_NOMATCH;
+
+    if (!search->pattern->code)
+        return find_text(search, begin, end);
+    if (++scratch->n_matches >= MATCHES && takes_too_long(scratch))
+        return gave_up(PCRE2_ERROR_MATCHLIMIT, err);
+    for (size_t from = search->from; from <= search->text.n && rc == PCRE2_ERROR_NOMATCH;) {
+        size_t next = after_window(search->text, from);
+
+        rc = match_within(search, from, next - 1);
+        if (rc == PCRE2_ERROR_NOMATCH && next <= search->text.n && takes_too_long(scratch))
+            rc = PCRE2_ERROR_MATCHLIMIT;
+        from = next;
+    }
     if (rc == PCRE2_ERROR_NOMATCH)
         return 0;
     if (rc < 0)

@@ -17,6 +17,8 @@ void pattern_close(struct pattern *pattern);
 
 MUST_CHECK int pattern_scratch_open(struct pattern_scratch **out, struct error *err);
 void pattern_scratch_close(struct pattern_scratch *scratch);
+/* A new text begins: the time that its patterns take counts from here. */
+void pattern_scratch_begin(struct pattern_scratch *scratch);
 
 /* Walks over the matches in a text of valid UTF-8 as the library's binding of Oniguruma does: an
  * empty match right behind another one does not count. */
