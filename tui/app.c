@@ -196,6 +196,7 @@ static int open_app(struct app *app, struct error *err)
 
     app->desk.check = -1;
     app->desk.step = NONE;
+    app->desk.row = NONE;
     prompt_init(&app->prompt);
     app->desk.search = app->search;
     app->desk_arena = arena_open(ARENA_CHECK_BYTES);

@@ -164,7 +164,10 @@ static void go_at(struct app *app, const char *at)
             app->desk.step = number;
         } else if (str_is(name, "stage")) {
             go_to_stage(app, value);
-        } else if (!str_is(name, "row") || !number_parse_int(value, &number)) {
+        } else if (str_is(name, "row") && number_parse_int(value, &number)) {
+            app->desk.row = number;
+            app_show_view(app, &view_labels);
+        } else {
             app_say(app, "--at %.*s: expected stage=, check=, step= or row= and a number",
                     (int)part.n, part.p);
         }
@@ -222,6 +225,7 @@ void app_place_cursor(struct app *app)
     app->desk.check = verdicts->headline >= 0 ? verdicts->headline : 0;
     app->desk.evidence = 0;
     app->desk.step = NONE;
+    app->desk.row = NONE;
     result = &verdicts->rows[app->desk.check].result;
     for (size_t i = 0; i < result->n_evidence && app->desk.step == NONE; i++)
         app->desk.step = result->evidence[i].step;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tui/frame.h"
+#include "views/evidence_view.h"
 
 #define SIDE_COLUMNS 140
 #define MANY_POINTS  200000
@@ -229,6 +230,11 @@ void app_show_view(struct app *app, const struct view_ops *ops)
     }
 }
 
+static bool has_points(const struct run_facts *facts)
+{
+    return facts && facts->n_series > 0;
+}
+
 static bool has_log(const struct run_facts *facts)
 {
     for (size_t i = 0; facts && i < facts->n_sources; i++)
@@ -247,16 +253,31 @@ static const char *evidence_kind(const struct app *app, size_t i)
     return row->result.evidence[i].kind;
 }
 
-/* Where the evidence of the opened check can be seen: the log for a line of it, else the curves, in
- * which all else shows; what the run has none of is not shown. */
+/* The pane of rows or prompts that the opened check is about, NULL when it is about another. */
+static const struct view_ops *suited_text(const struct app *app)
+{
+    const struct verdict_row *row = app_opened(app);
+    const char *place;
+
+    if (!row || row->result.verdict < VERDICT_WARN || !row->result.n_evidence)
+        return NULL;
+    place = evidence_view(row->check, &row->result.evidence[0]);
+    return place && (strcmp(place, "labels") == 0 || strcmp(place, "prompts") == 0) ? view_by_id(place) : NULL;
+}
+
+/* Where the evidence of the opened check can be seen: the log for a line of it, rows and prompts in
+ * their panes, else the curves, in which all else shows; what the run has none of is not shown. */
 static const struct view_ops *suited_main(const struct app *app)
 {
     const struct run_facts *facts = app->desk.facts;
 
+    if (suited_text(app))
+        return suited_text(app);
+
     if (strcmp(evidence_kind(app, 0), "log") == 0 &&
         app_opened(app)->result.evidence[0].line != NONE)
         return &view_log;
-    if (facts && facts->n_series > 0)
+    if (has_points(facts))
         return &view_curves;
     if (strcmp(evidence_kind(app, 0), "setting") == 0)
         return &view_settings;
@@ -269,11 +290,13 @@ static const struct view_ops *suited_second(const struct app *app)
 
     if (app->main_view == &view_curves && strcmp(evidence_kind(app, app->desk.evidence), "setting") == 0)
         return &view_settings;
+    if (suited_text(app) && has_points(app->desk.facts))
+        return &view_curves;
     if (app->main_view != &view_log)
         return &view_log;
     if (row && strncmp(row->check->id, "oom", 3) == 0)
         return &view_memory;
-    return app->desk.facts && app->desk.facts->n_series ? &view_curves : &view_settings;
+    return has_points(app->desk.facts) ? &view_curves : &view_settings;
 }
 
 void app_suit_views(struct app *app)

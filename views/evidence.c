@@ -3,6 +3,7 @@
  * evidence itself, what to do, what is missing. */
 #include <string.h>
 
+#include "views/evidence_view.h"
 #include "views/registry.h"
 #include "views/scroll.h"
 #include "views/verdict_words.h"
@@ -284,8 +285,7 @@ static void draw(const struct view *view, struct canvas *canvas)
         scroll_draw(&((const struct state *)view->state)->scroll, canvas);
 }
 
-/* A missing file is asked for; a setting is shown among the settings, a row that has a step on the
- * curve unless its line is known, all else at its line in its file. */
+/* A missing file is asked for; all else is shown in the pane that it belongs to. */
 static void open_place(struct view *view)
 {
     const struct verdict_row *row = opened(view);
@@ -301,14 +301,8 @@ static void open_place(struct view *view)
     e = &row->result.evidence[desk->evidence];
     if (e->step != NONE)
         desk_choose_step(desk, e->step);
-    if (e->kind && strcmp(e->kind, "setting") == 0)
-        desk->open_view = "settings";
-    else if (e->source_id && e->line != NONE)
-        desk->open_view = "log";
-    else if (e->step != NONE)
-        desk->open_view = "curves";
-    else if (e->source_id)
-        desk->open_view = "log";
+    if (evidence_view(row->check, e))
+        desk->open_view = evidence_view(row->check, e);
 }
 
 static bool act(struct view *view, int action)

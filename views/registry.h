@@ -8,6 +8,8 @@
     X(triage)    \
     X(evidence)  \
     X(curves)    \
+    X(labels)    \
+    X(prompts)   \
     X(log)       \
     X(memory)    \
     X(settings)  \

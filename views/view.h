@@ -36,6 +36,7 @@ struct desk {
     ptrdiff_t check;                    /* index into verdicts->rows, or -1 */
     size_t evidence;                    /* index into the check's evidence */
     int64_t step;                       /* of the sample cursor, NONE */
+    int64_t row;                        /* of the data, to open at; NONE */
     int64_t baseline_id;                /* run drawn beside, 0 none */
     enum line_style line;
     bool ascii;

@@ -18,7 +18,8 @@ struct pane *pane_new(const struct view_ops *ops)
     assert_non_null(pane);
     setlocale(LC_CTYPE, "C.UTF-8");
     pane->run = fake_run_new(KIND_SFT);
-    pane->desk = (struct desk){.check = -1, .step = NONE, .search = "", .run_id = 1, .ascii = true};
+    pane->desk = (struct desk){.check = -1, .step = NONE, .row = NONE, .search = "", .run_id = 1,
+                                 .ascii = true};
     pane->view = (struct view){.ops = ops, .desk = &pane->desk, .has_focus = true,
                                .arena = arena_open(ARENA_VIEW_BYTES)};
     pane->view.state = calloc(1, ops->state_size);
