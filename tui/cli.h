@@ -17,6 +17,9 @@ int cli_remark(const struct options *options);
 int cli_curves(const struct options *options);
 int cli_memory(const struct options *options);
 int cli_make(const struct options *options);
+int cli_labels(const struct options *options);        /* cli_text.c */
+int cli_prompts(const struct options *options);
+int cli_overfit_ten(const struct options *options);
 int cli_tokenize(const struct options *options);      /* cli_tokenize.c */
 int cli_completions(const struct options *options);
 int cli_manual(const struct options *options);        /* manual.c */

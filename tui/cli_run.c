@@ -1,4 +1,5 @@
-/* The sub-commands that work on the facts of one run: curves, memory, make. */
+/* The sub-commands that work on the facts of one run: curves, memory, make,
+ * overfit-ten. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/number.h"
 #include "core/base/unicode.h"
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
+#include "core/exports/overfit_ten.h"
 #include "tui/cli.h"
 #include "tui/tell.h"
 #include "views/curves_text.h"
@@ -224,4 +227,28 @@ int cli_make(const struct options *options)
         return 2;
     }
     return in_session(options, make_longest);
+}
+
+static int overfit_ten(const struct run_facts *facts, const struct made_folder *folder,
+                       const struct options *options, struct error *err)
+{
+    int64_t n = OVERFIT_TEN_ROWS;
+
+    if (options->n && (!number_parse_int(str_of(options->n), &n) || n < 1 || n > OVERFIT_TEN_MOST))
+        return error_set(err, E_PARSE, "-n %s: expected 1 to %d rows", options->n, OVERFIT_TEN_MOST);
+    return make_overfit_ten(facts, folder, (int)n, err);
+}
+
+static int make_ten(struct session *session, const struct options *options)
+{
+    return make_files(session, options, 0, "overfit10", overfit_ten);
+}
+
+int cli_overfit_ten(const struct options *options)
+{
+    if (options->n_paths != 1) {
+        tell("overfit-ten needs a run or its data; see flatline overfit-ten --help");
+        return 2;
+    }
+    return in_session(options, make_ten);
 }
