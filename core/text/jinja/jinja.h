@@ -72,6 +72,7 @@ struct jinja_output {
     struct jinja_piece *pieces;
     size_t n_pieces;
     size_t generation_capacity, pieces_capacity;
+    struct jinja_memory *memory;    /* of the last render, kept for the next */
 };
 
 MUST_CHECK int jinja_compile(struct jinja_program **out, struct str text,

@@ -1,0 +1,375 @@
+/* Expressions of a render. See jinja_parts.h. Statements are exec.c, calls are call.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text/jinja/jinja_parts.h"
+
+/* ---- names ---- */
+
+struct value resolve(struct vm *vm, uint16_t name)
+{
+    struct value *known = &vm->resolved[name];
+
+    if (vm->vars[name].type != V_MISSING)
+        return vm->vars[name];
+    if (known->type == V_MISSING && known->aux == 0) {
+        struct str text = vm->program->names[name];
+        const struct json *member = NULL;
+
+        for (member = vm->context->child; member; member = member->next)
+            if (str_eq(member->key, text))
+                break;
+        known->aux = 1;
+        if (member)
+            *known = value_of_json(vm, member);
+        else
+            global_find(text, known);
+    }
+    return *known;
+}
+
+static inline struct value *slot_at(struct activation *act, struct place place)
+{
+    for (unsigned hops = place.hops; hops > 0; hops--)
+        act = act->outer;
+    return &act->slots[place.slot];
+}
+
+static inline struct value eval_name(const struct node *node, struct activation *act)
+{
+    struct value v = *slot_at(act, node->place);
+
+    return v.type == V_MISSING ? v_undefined(U_NAME, v_none(), node->name) : v;
+}
+
+/* ---- containers ---- */
+
+static struct value eval_list(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct list *list = list_new(vm, node->n);
+
+    for (size_t i = 0; i < node->n; i++) {
+        struct value v = eval(vm, node->items[i], act);
+
+        list->items[i] = v;
+    }
+    list->n = (uint32_t)node->n;
+    return (struct value){.type = node->kind == E_LIST ? V_LIST : V_TUPLE, .list = list};
+}
+
+static struct value eval_dict(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct dict *dict = dict_new(vm, node->n / 2);
+
+    for (size_t i = 0; i + 1 < node->n; i += 2) {
+        struct value key = eval(vm, node->items[i], act);
+
+        dict_set(vm, dict, key, eval(vm, node->items[i + 1], act));
+    }
+    return v_dict(dict);
+}
+
+static struct value eval_concat(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct text out = {.vm = vm};
+    bool escapes = node->escape == 1 || (node->escape == 2 && vm->autoescape);
+    struct list *items = escapes ? list_new(vm, node->n) : NULL;
+    bool is_markup = false;
+
+    for (size_t i = 0; i < node->n; i++) {
+        struct value v = eval(vm, node->items[i], act);
+
+        if (escapes) {
+            is_markup = is_markup || (is_str(v) && v.flags & F_MARKUP);
+            list_add(vm, items, v);
+        } else {
+            print_str(&out, v);
+        }
+    }
+    for (uint32_t i = 0; escapes && i < items->n; i++)
+        print_str(&out, is_markup ? value_escape(vm, items->items[i]) : items->items[i]);
+
+    struct value v = text_value(&out);
+
+    v.flags = is_markup ? F_MARKUP : 0;
+    return v;
+}
+
+/* ---- operators ---- */
+
+static struct value eval_compare(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct value left = eval(vm, node->a, act);
+
+    for (size_t i = 0; i < node->n; i++) {
+        const struct node *operand = node->items[i];
+        struct value right = eval(vm, operand->a, act);
+
+        if (!value_compare(vm, (enum operand)operand->op, left, right))
+            return v_bool(false);
+        left = right;
+    }
+    return v_bool(true);
+}
+
+static struct value eval_getitem(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct value v = eval(vm, node->a, act);
+    const struct node *key = node->b;
+    struct value bounds[3] = {v_none(), v_none(), v_none()};
+
+    vm->line = node->line;
+    if (key->kind == E_CONST && is_str(key->value) && v.type == V_DICT) {
+        const struct value *member = dict_get(vm, v.dict, key->value);
+
+        if (member)
+            return *member;
+        return value_item(vm, v, key->value);
+    }
+    if (key->kind != E_SLICE)
+        return value_item(vm, v, eval(vm, key, act));
+    if (key->a)
+        bounds[0] = eval(vm, key->a, act);
+    if (key->b)
+        bounds[1] = eval(vm, key->b, act);
+    if (key->c)
+        bounds[2] = eval(vm, key->c, act);
+    return value_slice(vm, v, bounds);
+}
+
+/* ---- calls ---- */
+
+#define FEW_ARGS 8
+
+static void add_name(struct vm *vm, struct call *call, struct str name)
+{
+    for (size_t i = 0; i < call->n_names; i++)
+        if (str_eq(call->names[i], name))
+            jinja_error(vm, "got multiple values for keyword argument '%.*s'",
+                        (int)(name.n < 80 ? name.n : 80), name.p);
+    call->names[call->n_names++] = name;
+}
+
+static void add_dynamic(struct vm *vm, const struct node *node, struct activation *act,
+                        struct call *call)
+{
+    struct list *args = list_new(vm, call->n + call->n_names + 8);
+    struct value kwargs = node->dyn_kwargs ? eval(vm, node->dyn_kwargs, act) : v_none();
+    size_t n_names = call->n_names;
+    struct str *names = jinja_take_array(
+        vm, n_names + (kwargs.type == V_DICT ? kwargs.dict->n : 0), sizeof *names);
+
+    for (size_t i = 0; i < call->n; i++)
+        list_add(vm, args, call->args[i]);
+    if (node->dyn_args) {
+        struct list *more = list_of(vm, eval(vm, node->dyn_args, act));
+
+        for (uint32_t i = 0; i < more->n; i++)
+            list_add(vm, args, more->items[i]);
+    }
+
+    uint32_t n_args = args->n;
+
+    for (size_t i = 0; i < n_names; i++) {
+        names[i] = call->names[i];
+        list_add(vm, args, call->args[call->n + i]);
+    }
+    call->names = names;
+    if (node->dyn_kwargs && kwargs.type != V_DICT)
+        jinja_error(vm, "argument after ** must be a mapping, not %s", value_type_name(kwargs));
+    for (uint32_t i = 0; kwargs.type == V_DICT && i < kwargs.dict->n; i++) {
+        if (!is_str(kwargs.dict->entries[i].key))
+            jinja_error(vm, "keywords must be strings");
+        add_name(vm, call, str_v(kwargs.dict->entries[i].key));
+        list_add(vm, args, kwargs.dict->entries[i].value);
+    }
+    call->args = args->items;
+    call->n = n_args;
+}
+
+/* The arguments of a node into `call`, whose args has room for FEW_ARGS. */
+static void eval_arguments(struct vm *vm, const struct node *node, struct activation *act,
+                           struct call *call)
+{
+    size_t n = node->n + node->n_kwargs;
+
+    if (n > FEW_ARGS)
+        call->args = jinja_take_array(vm, n, sizeof *call->args);
+    for (size_t i = 0; i < node->n; i++)
+        call->args[i] = eval(vm, node->items[i], act);
+    call->n = node->n;
+    if (node->n_kwargs) {
+        call->names = jinja_take_array(vm, node->n_kwargs + 1, sizeof *call->names);
+        for (size_t i = 0; i < node->n_kwargs; i++) {
+            call->names[i] = node->kwargs[i].name;
+            call->args[node->n + i] = eval(vm, node->kwargs[i].value, act);
+        }
+        call->n_names = node->n_kwargs;
+    }
+    if (node->dyn_args || node->dyn_kwargs)
+        add_dynamic(vm, node, act, call);
+}
+
+static struct value eval_call(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct value args[FEW_ARGS];
+    struct call call = {.args = args, .what = "function"};
+    struct value callee;
+
+    /* v.method(…) without making the bound method */
+    if (node->a->kind == E_GETATTR) {
+        struct value self = eval(vm, node->a->a, act);
+
+        if (is_str(self)) {
+            struct method method = {self, node->a->name, method_find(self, node->a->name)};
+
+            if (method.which >= 0) {
+                eval_arguments(vm, node, act, &call);
+                vm->line = node->line;
+                return method_call(vm, &method, &call);
+            }
+        }
+        vm->line = node->a->line;
+        callee = value_attribute(vm, self, node->a->name);
+    } else {
+        callee = eval(vm, node->a, act);
+    }
+    eval_arguments(vm, node, act, &call);
+    jinja_step(vm);
+    vm->line = node->line;
+    return value_call(vm, callee, &call);
+}
+
+static struct value eval_filter(struct vm *vm, const struct node *node, struct activation *act,
+                                struct value v)
+{
+    struct value args[FEW_ARGS];
+    struct call call = {.args = args, .what = node->filter ? node->filter->name : ""};
+
+    if (node->n || node->n_kwargs || node->dyn_args || node->dyn_kwargs)
+        eval_arguments(vm, node, act, &call);
+    vm->line = node->line;
+    if (!node->filter)
+        jinja_error(vm, "no filter named '%.*s' found", (int)(node->name.n & 0xFF), node->name.p);
+    return filter_apply(vm, node->filter, v, &call);
+}
+
+static struct value eval_test(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct value args[FEW_ARGS];
+    struct call call = {.args = args, .what = node->test ? node->test->name : ""};
+    struct value v = eval(vm, node->a, act);
+
+    if (node->n || node->n_kwargs || node->dyn_args || node->dyn_kwargs)
+        eval_arguments(vm, node, act, &call);
+    vm->line = node->line;
+    if (!node->test)
+        jinja_error(vm, "no test named '%.*s' found", (int)(node->name.n & 0xFF), node->name.p);
+    return v_bool(test_apply(vm, node->test, v, &call));
+}
+
+struct value eval_filter_on(struct vm *vm, const struct node *node, struct activation *act,
+                            struct value text)
+{
+    struct value v = node->a ? eval_filter_on(vm, node->a, act, text) : text;
+
+    return eval_filter(vm, node, act, v);
+}
+
+static struct value eval_condition(struct vm *vm, const struct node *node, struct activation *act)
+{
+    if (value_truth(vm, eval(vm, node->a, act)))
+        return eval(vm, node->b, act);
+    if (node->c)
+        return eval(vm, node->c, act);
+    return v_hint("the inline if-expression evaluated to false and no else section was defined");
+}
+
+struct value eval(struct vm *vm, const struct node *node, struct activation *act)
+{
+    struct value v;
+
+    switch ((int)node->kind) {
+    case E_CONST:
+        return node->is_mutable && vm->program->mutates ? value_copy(vm, node->value, 0)
+                                                        : node->value;
+    case E_NAME:
+        return eval_name(node, act);
+    case E_TUPLE:
+    case E_LIST:
+        return eval_list(vm, node, act);
+    case E_DICT:
+        return eval_dict(vm, node, act);
+    case E_ADD:
+    case E_SUB:
+    case E_MUL:
+    case E_DIV:
+    case E_FLOORDIV:
+    case E_MOD:
+    case E_POW:
+        v = eval(vm, node->a, act);
+        {
+            struct value right = eval(vm, node->b, act);
+
+            vm->line = node->line;
+            return value_binary(vm, node->kind, v, right);
+        }
+    case E_AND:
+        v = eval(vm, node->a, act);
+        return value_truth(vm, v) ? eval(vm, node->b, act) : v;
+    case E_OR:
+        v = eval(vm, node->a, act);
+        return value_truth(vm, v) ? v : eval(vm, node->b, act);
+    case E_NOT:
+        return v_bool(!value_truth(vm, eval(vm, node->a, act)));
+    case E_NEG:
+        return value_negate(vm, eval(vm, node->a, act));
+    case E_POS:
+        return value_plus(vm, eval(vm, node->a, act));
+    case E_CONCAT:
+        return eval_concat(vm, node, act);
+    case E_COMPARE:
+        return eval_compare(vm, node, act);
+    case E_COND:
+        return eval_condition(vm, node, act);
+    case E_GETATTR:
+        v = eval(vm, node->a, act);
+        vm->line = node->line;
+        return value_attribute(vm, v, node->name);
+    case E_GETITEM:
+        return eval_getitem(vm, node, act);
+    case E_CALL:
+        return eval_call(vm, node, act);
+    case E_FILTER:
+        return eval_filter(vm, node, act, eval(vm, node->a, act));
+    case E_TEST:
+        return eval_test(vm, node, act);
+    default:
+        BUG("a node of kind %d as an expression", (int)node->kind);
+    }
+}
+
+struct value eval_call_of(struct vm *vm, const struct node *node, struct activation *act,
+                          struct value caller)
+{
+    struct value args[FEW_ARGS];
+    struct call call = {.args = args, .what = "function"};
+    struct value callee = eval(vm, node->a, act);
+    struct list *all;
+    struct str *names;
+
+    eval_arguments(vm, node, act, &call);
+    all = list_new(vm, call.n + call.n_names + 1);
+    names = jinja_take_array(vm, call.n_names + 1, sizeof *names);
+    for (size_t i = 0; i < call.n + call.n_names; i++)
+        list_add(vm, all, call.args[i]);
+    list_add(vm, all, caller);
+    for (size_t i = 0; i < call.n_names; i++)
+        names[i] = call.names[i];
+    call.names = names;
+    add_name(vm, &call, str_of("caller"));
+    call.args = all->items;
+    vm->line = node->line;
+    jinja_step(vm);
+    return value_call(vm, callee, &call);
+}
