@@ -9,6 +9,7 @@
 #include "core/facts/facts_cache.h"
 #include "core/facts/prompt_pair_parts.h"
 #include "core/read/request.h"
+#include "core/read/rows.h"
 #include "core/read/source.h"
 
 #define SCRATCH_BYTES ((size_t)256 << 20)
@@ -113,6 +114,43 @@ static bool take_request_prompt(const struct prompt_maker *maker, struct prompt_
     return true;
 }
 
+/* A rendered prompt beside the outputs is what the model was given; a question alone is not. */
+static bool take_generation_prompt(const struct prompt_maker *maker, struct arena *scratch,
+                                   struct prompt_record *record)
+{
+    const struct run_facts *facts = maker->facts;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *source = &facts->sources[i];
+        struct rows *rows = NULL;
+        struct row_place place;
+        const struct json *row = NULL;
+        struct error why = {0}, err = {0};
+        struct prompt_shape shape = {.family = FAMILY_NONE};
+
+        if (strcmp(source->importer, "generations") != 0 ||
+            rows_open(&rows, source->path, &err) != OK)
+            continue;
+        bool is_row = rows_next(rows, scratch, &row, &place, &why, &err) == 1 && row;
+        const struct json *prompt = is_row ? json_get(row, "prompt") : NULL;
+        if (json_is(prompt, JSON_STRING))
+            prompt_shape_of(prompt->text, NULL, 0, scratch, &shape);
+        bool is_rendered = shape.family != FAMILY_NONE && shape.family != FAMILY_HUMAN;
+        if (is_rendered) {
+            record->origin = PROMPT_REQUEST;
+            record->source = source;
+            record->row = place.row;
+            record->about = arena_printf(maker->arena, "the prompt of row %lld in %s",
+                                         (long long)place.row, name_of(source->path));
+            record->side.text = arena_str(maker->arena, prompt->text);
+        }
+        rows_close(rows);
+        if (is_rendered)
+            return true;
+    }
+    return false;
+}
+
 static void read_serving_record(struct prompt_maker *maker)
 {
     const struct setting *system = facts_setting_on(maker->facts, SIDE_SERVE, "system");
@@ -211,7 +249,8 @@ static void make(struct prompt_maker *maker, struct arena *scratch)
     if (!take_recorded(maker, SIDE_TRAIN, &pair->train))
         (void)take_row(maker, &pair->train);
     if (!take_recorded(maker, SIDE_SERVE, &pair->serve))
-        (void)take_request_prompt(maker, &pair->serve);
+        (void)(take_request_prompt(maker, &pair->serve) ||
+               take_generation_prompt(maker, scratch, &pair->serve));
     prompt_render_sides(maker);
     compare(maker);
 }

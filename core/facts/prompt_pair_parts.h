@@ -34,6 +34,7 @@ struct template_place {
     struct str text;                    /* stated itself, by a request or a serving record */
     const char *about;                  /* "serve/chat_template.jinja" */
     const struct source *bare;          /* a tokenizer of that side without any template, or NULL */
+    enum marker_family named;           /* a built-in one that is only named: its family */
 };
 void prompt_template_of(const struct prompt_maker *maker, enum side side,
                         struct template_place *out);

@@ -239,6 +239,18 @@ static bool train_by_audit(struct prompt_maker *maker, struct prompt_record *rec
     return is_made;
 }
 
+/* Without any rows a greeting stands for them: two templates can be compared too. */
+static const char GREETED[] = "[{\"role\":\"user\",\"content\":\"Hello\"},"
+                              "{\"role\":\"assistant\",\"content\":\"Hi.\"}]";
+
+static void take_greeting(struct prompt_maker *maker)
+{
+    struct error ignored = {0};
+
+    if (json_parse(str_of(GREETED), false, maker->arena, &maker->messages, NULL, &ignored) != OK)
+        maker->messages = NULL;
+}
+
 /* Frameworks that render by the tokenizer's template. */
 static bool renders_by_template(const struct prompt_maker *maker)
 {
@@ -259,15 +271,17 @@ static void train_by_template(struct prompt_maker *maker, const struct template_
     const struct chat_request request = {.messages = maker->messages, .tools = maker->tools};
     struct str text;
 
-    if (!place->source || !renders_by_template(maker))
+    if (!place->source || place->named != FAMILY_NONE || !renders_by_template(maker))
         return;
     if (open_renderer(&renderer, maker, place, maker->tools != NULL) &&
         render(&renderer, maker, &request, &text)) {
         record->origin = PROMPT_RENDERED;
         record->source = place->source;
         record->row = maker->messages_row;
-        record->about = arena_printf(maker->arena, "rendered from %s, row %lld", place->about,
-                                     (long long)maker->messages_row);
+        record->about = maker->messages_row == NONE
+                            ? arena_printf(maker->arena, "a greeting rendered from %s", place->about)
+                            : arena_printf(maker->arena, "rendered from %s, row %lld", place->about,
+                                           (long long)maker->messages_row);
         record->side.text = text;
     }
     if (renderer.failure)
@@ -369,6 +383,8 @@ static enum marker_family family_of(const struct prompt_maker *maker,
     struct prompt_shape shape = {.family = FAMILY_NONE};
     struct str text;
 
+    if (place->named != FAMILY_NONE)
+        return place->named;
     if ((!place->path && !place->text.n) || !request.messages)
         return FAMILY_NONE;
     if (open_renderer(&renderer, maker, place, false) && render(&renderer, maker, &request, &text))
@@ -387,6 +403,9 @@ void prompt_render_sides(struct prompt_maker *maker)
     pair->bare_serve = serve.bare;
     pair->train_template = family_of(maker, &train);
     pair->serve_template = family_of(maker, &serve);
+    bool has_serve = pair->serve.origin != PROMPT_ABSENT || serve.path || serve.text.n;
+    if (pair->train.origin == PROMPT_ABSENT && !maker->dataset && train.path && has_serve)
+        take_greeting(maker);
     if (pair->train.origin == PROMPT_ABSENT && maker->messages) {
         if (!train_by_audit(maker, &pair->train))
             train_by_template(maker, &train, &pair->train);

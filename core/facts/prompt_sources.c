@@ -215,7 +215,23 @@ static bool find_stated(const struct prompt_maker *maker, struct template_place 
             take(maker, &facts->sources[i], out);
             return true;
         }
-    return false;
+    out->named = prompt_family_by_name(stated->value);
+    return out->named != FAMILY_NONE;
+}
+
+/* LLaMA-Factory and axolotl know templates by name; the tokenizer's own is not what they render then. */
+static enum marker_family trained_by_name(const struct run_facts *facts)
+{
+    static const char *const NAMES[] = {"template", "chat_template"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = facts_text(facts, NAMES[i]);
+        bool is_text = name && (strchr(name, '{') || strchr(name, '/') || strchr(name, '.'));
+
+        if (name && !is_text && prompt_family_by_name(name) != FAMILY_NONE)
+            return prompt_family_by_name(name);
+    }
+    return FAMILY_NONE;
 }
 
 void prompt_template_of(const struct prompt_maker *maker, enum side side,
@@ -227,6 +243,7 @@ void prompt_template_of(const struct prompt_maker *maker, enum side side,
     if (side == SIDE_TRAIN) {
         if (!find_by_role(maker, "trained", out))
             (void)find_by_role(maker, "base", out);
+        out->named = trained_by_name(facts);
         return;
     }
     if (find_stated(maker, out) || find_by_role(maker, "served", out) || out->bare)

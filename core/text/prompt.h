@@ -89,6 +89,8 @@ struct prompt_system_texts {
 };
 void prompt_system_compare(struct str train, struct str serve, struct arena *arena,
                            struct prompt_system_texts *out);
+/* Of a template known by name ("chatml", "llama-3", "vicuna_v1.1"); FAMILY_NONE: unknown. */
+enum marker_family prompt_family_by_name(const char *name);
 /* The first system content of a side; p NULL: none. */
 struct str prompt_system_text(const struct prompt_side *side);
 

@@ -69,6 +69,27 @@ static bool no_serving_template(struct check_ctx *ctx, const struct prompt_pair 
     return true;
 }
 
+/* Two templates by name or text, of which not both could be rendered. */
+static bool other_template(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    const struct prompt_shape *train = &pair->train.side.shape, *serve = &pair->serve.side.shape;
+    enum marker_family a = pair->train.origin != PROMPT_ABSENT && train->family != FAMILY_NONE
+                               ? train->family
+                           : pair->rows_are_templated || !pair->dataset ? pair->train_template
+                                                                        : FAMILY_NONE;
+    enum marker_family b = pair->serve.origin != PROMPT_ABSENT ? serve->family : pair->serve_template;
+
+    if (prompts_are_known(pair) || a == FAMILY_NONE || b == FAMILY_NONE || a == b)
+        return false;
+    evidence_setting(ctx, facts_setting(ctx->facts, "template"));
+    evidence_setting(ctx, facts_setting(ctx->facts, "chat_template"));
+    evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_SERVE, "chat_template"));
+    prompts_show(ctx, pair);
+    check_fail(ctx, CONFIDENCE_STRONG, "family", "training uses a %s template, serving a %s one",
+               marker_family_name(a), marker_family_name(b));
+    return true;
+}
+
 /* A template around rows that hold markers of another format, or rows that bypass the template which the
  * tokenizer will bring to serving. */
 static bool rows_of_other_family(struct check_ctx *ctx, const struct prompt_pair *pair)
@@ -136,9 +157,25 @@ static bool is_settled(enum prompt_difference difference)
            difference == PROMPTS_OTHER_TEXT;
 }
 
+/* The server's own count of the prompt's tokens is a check on what was rendered here. */
+static void tell_count(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    double counted = 0.0;
+    size_t n = pair->serve.side.n_ids;
+
+    if (pair->serve.origin == PROMPT_REQUEST && n > 0 &&
+        setting_number(facts_setting_on(ctx->facts, SIDE_SERVE, "answer.prompt_tokens"), &counted) &&
+        counted > 0.0 && counted != (double)n)
+        check_info(ctx, "the server counted %.0f prompt tokens, %s has %zu: another template, or a BOS "
+                        "more",
+                   counted, pair->serve.about, n);
+}
+
 static void pass(struct check_ctx *ctx, const struct prompt_pair *pair)
 {
     const struct prompt_comparison *c = &pair->comparison;
+
+    tell_count(ctx, pair);
 
     if (c->note)
         check_info(ctx, "%s", c->note);
@@ -171,7 +208,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     if (!pair)
         return OK;
-    bool fired = other_family(ctx, pair) || other_bytes(ctx, pair);
+    bool fired = other_family(ctx, pair) || other_bytes(ctx, pair) || other_template(ctx, pair);
     fired |= no_serving_template(ctx, pair);
     fired |= rows_of_other_family(ctx, pair);
     fired |= log_lines(ctx);
