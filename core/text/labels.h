@@ -54,6 +54,7 @@ struct label_policy {
     const char *const *roles_to_train; size_t n_roles;      /* NULL: default */
     const char *const *eot_tokens;     size_t n_eot_tokens;
     const char *field_training;     /* axolotl message_field_training; NULL: default */
+    const char *field_training_detail;  /* message_field_training_detail; NULL: none */
     const char *llamafactory_template;      /* a name of llamafactory_templates.jsonl */
     const char *default_system;     /* LLaMA-Factory: overrides the template's; NULL */
     int64_t max_length;             /* NONE: never cut */

@@ -3,7 +3,7 @@
  * labels_axolotl_prompt.c. */
 #include <stdlib.h>
 
-#include "core/text/labels_parts.h"
+#include "core/text/labels_axolotl.h"
 
 enum { END_DISTANCE = 3 };      /* tokens between a turn and its end token */
 
@@ -50,6 +50,8 @@ struct axo {
     const struct json *tools;
     struct json *turns;         /* array of objects, ours */
     const struct json **trains; /* of each turn: its own training field, or NULL */
+    struct details *details;    /* of each turn */
+    size_t n;                   /* turns read so far */
     struct error *err;
 };
 
@@ -138,19 +140,11 @@ static bool has_flags(const struct json *parts)
 
 static struct str joined_parts(struct labeller *l, const struct json *parts)
 {
-    static const char *const KEYS[] = {"text", "content", "value"};
     struct buf *out = &l->text;
     size_t begin = out->n;
 
     for (const struct json *part = parts->child; part; part = part->next)
-        for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
-            const struct json *text = json_get(part, KEYS[i]);
-
-            if (!json_is(text, JSON_STRING) || text->text.n == 0)
-                continue;
-            buf_str(out, text->text);
-            break;
-        }
+        buf_str(out, axolotl_part_text(part));
     return arena_str(l->arena, str_from(out->p + begin, out->n - begin));
 }
 
@@ -164,8 +158,13 @@ static struct json *member_of_turn(struct axo *axo, const struct json *member)
         return text_node(l, "role", mapped_role(member->text));
     bool is_text = str_is(member->key, "content") || str_is(member->key, "reasoning_content");
     if (is_text && member->type == JSON_ARRAY) {
-        if (has_flags(member))
-            (void)labels_refuse(l, "content parts with train or weight are not simulated");
+        bool has_own = has_flags(member);
+
+        if (has_own && !str_is(member->key, "content"))
+            (void)labels_refuse(l, "thoughts with train or weight are not simulated");
+        else if (has_own &&
+                 axolotl_details_of_parts(l, member, &axo->details[axo->n], axo->err) != OK)
+            return NULL;
         struct json *node = text_node(l, "", joined_parts(l, member));
         if (node)
             node->key = member->key;
@@ -197,14 +196,15 @@ static int read_turns(struct axo *axo, const struct conversation *row)
 {
     struct labeller *l = axo->l;
     const char *field = l->policy.field_training;
+    const char *detail_field = l->policy.field_training_detail;
     struct json *last = NULL;
-    size_t n = 0;
 
     if (!row->messages)
         return labels_refuse(l, "%s", row->oddity ? row->oddity : "the row has no messages");
     axo->turns = new_node(l, JSON_ARRAY, "");
     axo->trains = arena_array(l->arena, row->messages->n + 2, sizeof *axo->trains);
-    if (!axo->turns || !axo->trains)
+    axo->details = arena_array(l->arena, row->messages->n + 2, sizeof *axo->details);
+    if (!axo->turns || !axo->trains || !axo->details)
         return error_set(axo->err, E_NOMEM, "no memory for the turns of a row");
     const struct json *first = row->messages->child;
     if (first && row->system.p && !str_is(turn_role(first), "system")) {
@@ -217,17 +217,21 @@ static int read_turns(struct axo *axo, const struct conversation *row)
         add_child(turn, &end, role);
         add_child(turn, &end, content);
         add_child(axo->turns, &last, turn);
-        n++;
+        axo->n++;
     }
-    for (const struct json *message = first; message; message = message->next, n++) {
+    for (const struct json *message = first; message; message = message->next, axo->n++) {
         struct json *turn = turn_of(axo, message);
         const struct json *trains = field ? json_get(message, field) : NULL;
+        const struct json *detail = detail_field ? json_get(message, detail_field) : NULL;
 
         if (!turn)
             return error_set(axo->err, E_NOMEM, "no memory for the turns of a row");
-        axo->trains[n] = trains && trains->type != JSON_NULL ? trains : NULL;
-        if (json_get(message, "training_detail"))
-            (void)labels_refuse(l, "training_detail is not simulated");
+        axo->trains[axo->n] = trains && trains->type != JSON_NULL ? trains : NULL;
+        if (detail && detail->type != JSON_NULL && !axo->details[axo->n].items) {
+            int rc = axolotl_details_of_field(l, detail, &axo->details[axo->n], axo->err);
+            if (rc != OK)
+                return rc;
+        }
         add_child(axo->turns, &last, turn);
     }
     axo->tools = row->tools;
@@ -258,7 +262,8 @@ static void differing(struct str full, struct str dummy, size_t span[2])
     span[1] = full.n - behind;
 }
 
-static int render_with(struct axo *axo, struct json *turn, const char *placeholder)
+static int render_with(struct axo *axo, struct json *turn, const char *placeholder,
+                       bool keeps_thought)
 {
     struct labeller *l = axo->l;
     struct json *whole = turn->child, *last = NULL;
@@ -270,10 +275,18 @@ static int render_with(struct axo *axo, struct json *turn, const char *placehold
 
     if (!dummy_role || !content)
         return error_set(axo->err, E_NOMEM, "no memory for the turns of a row");
+    const struct json *thought = keeps_thought ? json_get(turn, "reasoning_content") : NULL;
+    struct json *kept = thought ? arena_alloc(l->arena, sizeof *kept) : NULL;
+    if (kept) {
+        *kept = *thought;
+        kept->next = NULL;
+    }
     turn->child = NULL;
     turn->n = 0;
     add_child(turn, &last, dummy_role);
     add_child(turn, &last, content);
+    if (kept)
+        add_child(turn, &last, kept);
     l->jinja.wants_pieces = false;
     int rc = labels_render(l, &request, &l->other, axo->err);
     l->jinja.wants_pieces = true;
@@ -315,7 +328,7 @@ static size_t first_beginning_at(const struct labeller *l, size_t at)
 
 /* Tokens of the content; span[0] = SIZE_MAX: the turn is empty or not in the text. Two placeholders: a letter
  * that the template puts beside the content may hide one edge of one of them. */
-static int find_turn(struct axo *axo, struct json *turn, size_t span[2])
+static int find_turn(struct axo *axo, struct json *turn, bool keeps_thought, size_t span[2])
 {
     static const char *const PLACEHOLDERS[] = {"[[dummy_message]]", "zzdummymessagezz"};
     struct labeller *l = axo->l;
@@ -324,7 +337,7 @@ static int find_turn(struct axo *axo, struct json *turn, size_t span[2])
     span[0] = span[1] = SIZE_MAX;
     for (size_t i = 0; i < 2; i++) {
         size_t part[2];
-        int rc = render_with(axo, turn, PLACEHOLDERS[i]);
+        int rc = render_with(axo, turn, PLACEHOLDERS[i], keeps_thought);
 
         if (rc != OK || l->is_refused)
             return rc;
@@ -416,6 +429,18 @@ static void label_ends(struct labeller *l, size_t behind, bool is_trained, size_
     }
 }
 
+/* What the turn itself says, then what its parts say, then its role. */
+static bool turn_is_trained(const struct axo *axo, const struct json *turn, size_t i)
+{
+    const struct json *own = axo->trains[i];
+
+    if (own)
+        return own->type == JSON_TRUE || (own->type == JSON_NUMBER && own->number != 0);
+    if (axo->details[i].items)
+        return axo->details[i].n > 0;
+    return is_role_trained(axo->l, turn_role(turn));
+}
+
 static int label_turns(struct axo *axo)
 {
     struct labeller *l = axo->l;
@@ -425,19 +450,21 @@ static int label_turns(struct axo *axo)
     size_t last[2] = {SIZE_MAX, SIZE_MAX}, i = 0;
 
     for (struct json *turn = axo->turns->child; turn; turn = turn->next, i++) {
-        const struct json *own = axo->trains[i];
         size_t span[2];
-        bool is_trained =
-            own ? own->type == JSON_TRUE || (own->type == JSON_NUMBER && own->number != 0)
-                : is_role_trained(l, turn_role(turn));
+        const struct details *details = &axo->details[i];
+        bool is_trained = turn_is_trained(axo, turn, i);
 
         if (!is_trained && !wants_all)
             continue;
-        int rc = find_turn(axo, turn, span);
+        int rc = find_turn(axo, turn, details->items != NULL, span);
         if (rc != OK || l->is_refused)
             return rc;
-        if (is_trained && span[0] != SIZE_MAX)
+        if (is_trained && span[0] != SIZE_MAX && details->n)
+            rc = axolotl_train_details(l, turn_text(turn, l->arena), details, span[0], axo->err);
+        else if (is_trained && span[0] != SIZE_MAX)
             train(l, span[0], span[1]);
+        if (rc != OK || l->is_refused)
+            return rc;
         label_ends(l, span[1], is_trained, last);
     }
     for (int is_eot = 0; is_eot < 2; is_eot++)

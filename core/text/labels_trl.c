@@ -236,6 +236,8 @@ static int refuse_form(struct labeller *l, const struct conversation *row)
 {
     if (row->oddity)
         return labels_refuse(l, "%s", row->oddity);
+    if (row->form == ROW_PREFERENCE)
+        return labels_refuse(l, "the tensors of preference rows are not simulated");
     return labels_refuse(l, "a row of the form %s needs a formatting function, which is not known",
                          row_form_name(row->form));
 }

@@ -349,8 +349,11 @@ static int text_row(struct labeller *l, struct str text, struct error *err)
         rc = labels_begin(l, err);
     if (rc != OK || l->is_refused)
         return rc;
-    if (l->policy.max_length != NONE && !l->policy.packs)
-        labels_truncate(l, (size_t)l->policy.max_length);
+    int64_t limit = l->policy.max_length;
+    if (limit != NONE && (int64_t)l->n > limit) {       /* also where rows are packed afterwards */
+        labels_truncate(l, (size_t)limit);
+        l->n_kept = (size_t)limit;
+    }
     return labels_sides_by_markers(l, err);
 }
 
