@@ -225,7 +225,7 @@ static struct json *from_turn(const struct json *list, size_t first, size_t end,
         if (i >= first && !copy)
             return NULL;
         if (copy)
-            list_add(&out, copy);
+            turns_add(&out, copy);
     }
     return out.list;
 }
@@ -297,8 +297,8 @@ static void add_history(struct filling *filling, struct list_end *turns)
                                       number));
             return;
         }
-        if (!list_add_turn(turns, "user", pair->child->text, filling->arena) ||
-            !list_add_turn(turns, "assistant", answer->text, filling->arena))
+        if (!turns_add_turn(turns, "user", pair->child->text, filling->arena) ||
+            !turns_add_turn(turns, "assistant", answer->text, filling->arena))
             return;
     }
 }
@@ -310,11 +310,11 @@ static void make_turns(struct filling *filling)
 
     if (!turns.list)
         return;
-    if (out->system.n && !list_add_turn(&turns, "system", out->system, filling->arena))
+    if (out->system.n && !turns_add_turn(&turns, "system", out->system, filling->arena))
         return;
     add_history(filling, &turns);
-    if (list_add_turn(&turns, "user", out->prompt, filling->arena) &&
-        list_add_turn(&turns, "assistant", out->completion, filling->arena))
+    if (turns_add_turn(&turns, "user", out->prompt, filling->arena) &&
+        turns_add_turn(&turns, "assistant", out->completion, filling->arena))
         out->messages = turns.list;
 }
 
@@ -328,7 +328,7 @@ static void fill_alpaca(struct filling *filling)
     out->input = text_of(filling, json_get(columns->row, "input"), false);
     out->completion = text_of(filling, first_of(columns, OUTPUT_COLUMNS), true);
     out->prompt = joined(filling->arena, out->instruction, out->input);
-    out->history = list_of(history, filling->arena);
+    out->history = turns_of_value(history, filling->arena);
     if (history && !out->history && history->type != JSON_NULL &&
         !(history->type == JSON_STRING && str_trim(history->text).n == 0))
         odd(filling, "history is not a list");
@@ -343,9 +343,9 @@ static void fill_tokens(struct filling *filling)
     const struct json *row = filling->columns.row;
     struct conversation *out = filling->out;
 
-    out->input_ids = list_of(json_get(row, "input_ids"), filling->arena);
-    out->labels = list_of(json_get(row, "labels"), filling->arena);
-    out->attention_mask = list_of(json_get(row, "attention_mask"), filling->arena);
+    out->input_ids = turns_of_value(json_get(row, "input_ids"), filling->arena);
+    out->labels = turns_of_value(json_get(row, "labels"), filling->arena);
+    out->attention_mask = turns_of_value(json_get(row, "attention_mask"), filling->arena);
     if (out->form != ROW_TOKENS)
         return;
     if (!out->input_ids)

@@ -18,7 +18,7 @@ struct list_end list_begin(struct arena *arena)
     return end;
 }
 
-void list_add(struct list_end *end, struct json *item)
+void turns_add(struct list_end *end, struct json *item)
 {
     item->next = NULL;
     if (end->last)
@@ -52,7 +52,7 @@ static struct json *text_member(const char *key, struct str text, struct arena *
     return member;
 }
 
-bool list_add_turn(struct list_end *end, const char *role, struct str content, struct arena *arena)
+bool turns_add_turn(struct list_end *end, const char *role, struct str content, struct arena *arena)
 {
     struct list_end turn = list_begin(arena);
     struct json *who = text_member("role", str_of(role), arena);
@@ -61,9 +61,9 @@ bool list_add_turn(struct list_end *end, const char *role, struct str content, s
     if (!turn.list || !who || !what)
         return false;
     turn.list->type = JSON_OBJECT;
-    list_add(&turn, who);
-    list_add(&turn, what);
-    list_add(end, turn.list);
+    turns_add(&turn, who);
+    turns_add(&turn, what);
+    turns_add(end, turn.list);
     return true;
 }
 
@@ -74,7 +74,7 @@ bool is_turns(const struct json *value)
     return json_is(value, JSON_ARRAY) && json_is(value->child, JSON_OBJECT);
 }
 
-const struct json *list_of(const struct json *value, struct arena *arena)
+const struct json *turns_of_value(const struct json *value, struct arena *arena)
 {
     const struct json *parsed;
     struct error why;
@@ -175,7 +175,7 @@ static struct json *renamed(const struct json *turn, struct keys keys, struct ar
         struct json *copy = copy_of(member, arena);
         if (!copy)
             return NULL;
-        list_add(&out, copy);
+        turns_add(&out, copy);
     }
     for (size_t i = 0; i < 2; i++) {
         const struct json *value = json_get(turn, old[i]);
@@ -188,7 +188,7 @@ static struct json *renamed(const struct json *turn, struct keys keys, struct ar
         copy->key = str_of(NEW[i]);
         if (i == 0 && copy->type == JSON_STRING && strcmp(old[0], "from") == 0)
             copy->text = usual_role(copy->text);
-        list_add(&out, copy);
+        turns_add(&out, copy);
     }
     return out.list;
 }
@@ -265,7 +265,7 @@ static const struct json *rename_all(const struct json *list, const struct colum
         struct json *usual = renamed(turn, keys_of(turn, names), arena);
         if (!usual)
             return NULL;
-        list_add(&out, usual);
+        turns_add(&out, usual);
     }
     return out.list;
 }
@@ -273,7 +273,7 @@ static const struct json *rename_all(const struct json *list, const struct colum
 struct turns turns_of(const struct json *value, const char *name, const struct column_names *names,
                       struct arena *arena)
 {
-    const struct json *list = list_of(value, arena);
+    const struct json *list = turns_of_value(value, arena);
     struct turns out = {.oddity = refuse(list ? list : value, name, arena)};
     size_t number = 1;
 

@@ -12,7 +12,7 @@ struct turns {
 };
 
 /* A list, or a text that holds a list of objects as JSON (a cell of a table): the list; else NULL. */
-const struct json *list_of(const struct json *value, struct arena *arena);
+const struct json *turns_of_value(const struct json *value, struct arena *arena);
 /* A non-empty list of objects. */
 bool is_turns(const struct json *value);
 /* `name` is how the column is called in the oddity. Turns that are written as role and content
@@ -26,8 +26,8 @@ struct list_end {
     struct json *list, *last; /* list NULL: no memory */
 };
 struct list_end list_begin(struct arena *arena);
-void list_add(struct list_end *end, struct json *item);
-bool list_add_turn(struct list_end *end, const char *role, struct str content, struct arena *arena);
+void turns_add(struct list_end *end, struct json *item);
+bool turns_add_turn(struct list_end *end, const char *role, struct str content, struct arena *arena);
 struct json *copy_of(const struct json *value, struct arena *arena); /* shares the children */
 
 #endif
