@@ -17,6 +17,7 @@ enum trainer_model { TRAINER_UNIGRAM = 1, TRAINER_BPE = 2 };
 
 struct piece_row {
     struct str text;
+    struct str named;           /* as the model has it; the class may give it another text */
     double score;
     int64_t type;
 };
@@ -52,7 +53,7 @@ static int take_piece_field(struct sentencepiece *model, const struct protobuf_f
     struct piece_row *piece = &model->pieces[model->n];
 
     if (field->number == 1 && field->wire == WIRE_BYTES)
-        piece->text = field->bytes;
+        piece->text = piece->named = field->bytes;
     else if (field->number == 2 && field->wire == WIRE_32)
         piece->score = (double)protobuf_float(field);
     else if (field->number == 3 && field->wire == WIRE_VARINT)
@@ -69,7 +70,7 @@ static int take_piece(struct sentencepiece *model, struct str bytes)
 
     if (rc != OK)
         return rc;
-    model->pieces[model->n] = (struct piece_row){str_of(""), 0, PIECE_NORMAL};
+    model->pieces[model->n] = (struct piece_row){str_of(""), str_of(""), 0, PIECE_NORMAL};
     rc = walk(model, bytes, take_piece_field);
     if (rc == OK && !unicode_is_valid(model->pieces[model->n].text))
         rc = error_set(model->legacy->err, E_PARSE, "piece %zu is not valid UTF-8", model->n);
@@ -150,7 +151,7 @@ static int add_piece(struct sentencepiece *model, struct str text)
                           model->legacy->err);
 
     if (rc == OK)
-        model->pieces[model->n++] = (struct piece_row){text, 0, PIECE_NORMAL};
+        model->pieces[model->n++] = (struct piece_row){text, text, 0, PIECE_NORMAL};
     return rc;
 }
 
@@ -183,7 +184,8 @@ static int shift_pieces(struct sentencepiece *model)
         return rc;
     memmove(&model->pieces[4], &model->pieces[3], (model->n - 4) * sizeof *model->pieces);
     for (int i = 0; i < 4; i++)
-        model->pieces[i] = (struct piece_row){str_of(first[i]), 0, PIECE_NORMAL};
+        model->pieces[i] = (struct piece_row){str_of(first[i]), str_of(first[i]), 0,
+                                              PIECE_NORMAL};
     model->unk_id = 3;
     return OK;
 }
@@ -461,13 +463,13 @@ static int add_marked(struct sentencepiece *model)
 
     for (size_t i = 0; rc == OK && i < model->n; i++) {
         const struct piece_row *piece = &model->pieces[i];
-        bool is_turn = is_gemma && (str_is(piece->text, "<start_of_turn>") ||
-                                    str_is(piece->text, "<end_of_turn>"));
+        bool is_turn = is_gemma && (str_is(piece->named, "<start_of_turn>") ||
+                                    str_is(piece->named, "<end_of_turn>"));
 
         if (piece->type == PIECE_CONTROL || piece->type == PIECE_USER_DEFINED)
             rc = legacy_add(model->legacy,
                             (struct legacy_added){
-                                .content = arena_str(model->legacy->arena, piece->text),
+                                .content = arena_str(model->legacy->arena, piece->named),
                                 .special = piece->type == PIECE_CONTROL || is_turn},
                             NONE);
     }
