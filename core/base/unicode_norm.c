@@ -15,17 +15,18 @@ struct range {
 
 /* Code points that have a class or a decomposition, but were not assigned in Unicode 9. */
 static const struct range ASSIGNED_LATER[] = {
-    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C},
-    {0xD3B, 0xD3C}, {0xEBA, 0xEBA}, {0x1715, 0x1715}, {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFA},
-    {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xA82C, 0xA82C}, {0xAB69, 0xAB69}, {0x10781, 0x10785},
-    {0x10787, 0x107B0}, {0x107B2, 0x107BA}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
-    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
-    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x11938, 0x11938},
-    {0x1193D, 0x1193E}, {0x11943, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A34},
-    {0x11A47, 0x11A47}, {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45},
-    {0x11D97, 0x11D97}, {0x11F41, 0x11F42}, {0x16FF0, 0x16FF1}, {0x1E030, 0x1E06D},
-    {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF},
-    {0x1E4EC, 0x1E4EF}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
+    {0x7FD, 0x7FD},     {0x898, 0x89F},     {0x8CA, 0x8D3},     {0x9FE, 0x9FE},
+    {0xC3C, 0xC3C},     {0xD3B, 0xD3C},     {0xEBA, 0xEBA},     {0x1715, 0x1715},
+    {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFA},   {0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},
+    {0xA82C, 0xA82C},   {0xAB69, 0xAB69},   {0x10781, 0x10785}, {0x10787, 0x107B0},
+    {0x107B2, 0x107BA}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC}, {0x10EFD, 0x10EFF},
+    {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B},
+    {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x11938, 0x11938}, {0x1193D, 0x1193E},
+    {0x11943, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A34}, {0x11A47, 0x11A47},
+    {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97},
+    {0x11F41, 0x11F42}, {0x16FF0, 0x16FF1}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F},
+    {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
+    {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
 static bool is_later(int32_t c)
@@ -143,7 +144,8 @@ static void sort_marks(struct unicode_step *items, size_t from, size_t n)
     }
 }
 
-/* Long runs of marks (hostile texts have them) by counting, in as many rounds as there are classes. */
+/* Long runs of marks (hostile texts have them) by counting, in as many rounds as there are classes.
+ */
 static int sort_long(struct unicode_step *items, size_t from, size_t n, struct error *err)
 {
     size_t at[257] = {0}, n_items = n - from;
@@ -175,9 +177,10 @@ static int put_in_order(struct unicode_steps *steps, size_t from, struct error *
 static int decompose_one(int32_t c, bool is_compatible, int32_t out[LONGEST_DECOMPOSITION])
 {
     int options = UTF8PROC_DECOMPOSE | (is_compatible ? UTF8PROC_COMPAT : 0), last = 0;
-    utf8proc_ssize_t n = c < 0x80 || is_later(c)
-                             ? 0
-                             : utf8proc_decompose_char(c, out, LONGEST_DECOMPOSITION, options, &last);
+    utf8proc_ssize_t n =
+        c < 0x80 || is_later(c)
+            ? 0
+            : utf8proc_decompose_char(c, out, LONGEST_DECOMPOSITION, options, &last);
 
     if (n > 0 && n <= LONGEST_DECOMPOSITION)
         return (int)n;
@@ -230,10 +233,10 @@ static int32_t pair(int32_t first, int32_t second)
 
 struct composer {
     struct unicode_step *items;
-    size_t n;           /* written */
-    size_t base;        /* place of the last base character */
+    size_t n;    /* written */
+    size_t base; /* place of the last base character */
     bool has_base, has_marks;
-    int last_class;     /* of the marks kept behind it */
+    int last_class; /* of the marks kept behind it */
 };
 
 static void keep(struct composer *composer, struct unicode_step step, int class)

@@ -1,8 +1,8 @@
 /* Unicode's normal forms, with what happened to each character.
  *
  * By the rules of Unicode 9, as the tokenizers library has them: what was assigned later does not
- * decompose and has no combining class. A form is given as steps, from which a caller can tell where
- * each new character comes from. */
+ * decompose and has no combining class. A form is given as steps, from which a caller can tell
+ * where each new character comes from. */
 #ifndef CORE_BASE_UNICODE_NORM_H
 #define CORE_BASE_UNICODE_NORM_H
 

@@ -11,6 +11,7 @@
 #include "core/read/python_literal.h"
 #include "core/read/safetensors.h"
 #include "core/read/yaml.h"
+#include "core/text/tokenizer/tokenizer.h"
 #include "importers/importer.h"
 #include "importers/registry.h"
 
@@ -34,7 +35,8 @@ void fuzz_json(const uint8_t *bytes, size_t n)
 
     buf_init(&text, ARENA_BYTES);
     for (int comments = 0; comments < 2; comments++)
-        if (json_parse(str_from((const char *)bytes, n), comments, arena, &tree, NULL, &err) == OK) {
+        if (json_parse(str_from((const char *)bytes, n), comments, arena, &tree, NULL, &err) ==
+            OK) {
             buf_clear(&text);
             json_write(&text, tree);
             if (text.failed || json_parse(buf_view(&text), false, arena, &again, NULL, &err) != OK)
@@ -197,4 +199,47 @@ void fuzz_console_log(const uint8_t *bytes, size_t n)
 void fuzz_hf_trainer_state(const uint8_t *bytes, size_t n)
 {
     import_into_nothing("hf_trainer_state", bytes, n);
+}
+
+/* ---- Tokenizers ---- */
+
+static void encode_and_decode(const struct tokenizer *tokenizer, struct str text)
+{
+    struct tokenizer_scratch *scratch = NULL;
+    struct tokens tokens = {0};
+    struct error err;
+    struct buf decoded;
+
+    if (tokenizer_scratch_open(&scratch, &err) != OK)
+        abort();
+    buf_init(&decoded, (size_t)1 << 24);
+    for (int special = 0; special < 2; special++) {
+        if (tokenizer_encode(tokenizer, scratch, text, special, &tokens, &err) != OK)
+            continue;
+        for (size_t i = 0; i < tokens.n; i++)
+            if (tokens.begin[i] > tokens.end[i] || tokens.end[i] > text.n)
+                abort();
+        (void)!tokenizer_decode(tokenizer, tokens.ids, tokens.n, special, &decoded, &err);
+    }
+    buf_free(&decoded);
+    tokens_free(&tokens);
+    tokenizer_scratch_close(scratch);
+}
+
+/* A tokenizer.json, and after a NUL a text to encode. */
+void fuzz_tokenizer(const uint8_t *bytes, size_t n)
+{
+    static const char TEXT[] =
+        "Hello  world, don't 12345\n\n\xE6\x97\xA5 e\xCC\x81 <s>\xF0\x9F\x98\x80\xFF";
+    size_t n_settings = strnlen((const char *)bytes, n);
+    struct str text = n_settings < n
+                          ? str_from((const char *)bytes + n_settings + 1, n - n_settings - 1)
+                          : str_of(TEXT);
+    struct tokenizer *tokenizer = NULL;
+    struct error err;
+
+    if (tokenizer_load_text(&tokenizer, str_from((const char *)bytes, n_settings), &err) != OK)
+        return;
+    encode_and_decode(tokenizer, text);
+    tokenizer_close(tokenizer);
 }

@@ -17,7 +17,8 @@
     X(rows)             \
     X(safetensors)      \
     X(console_log)      \
-    X(hf_trainer_state)
+    X(hf_trainer_state) \
+    X(tokenizer)
 
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(FUZZ_DECLARE)

@@ -222,7 +222,8 @@ static void small_files_in_the_style_of_known_models_agree(void **state)
 
     (void)state;
     open_reader(&reader, FOLDER "/goldens.json");
-    for (const struct json *style = parse(&reader, reader.rest)->child; style; style = style->next) {
+    for (const struct json *style = parse(&reader, reader.rest)->child; style;
+         style = style->next) {
         struct tokenizer *tokenizer = NULL;
         char path[256];
 

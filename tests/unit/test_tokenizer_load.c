@@ -12,7 +12,7 @@
 #include "core/text/tokenizer/tokenizer.h"
 #include "tests/harness/tempdir.h"
 
-#define MODEL                                                                                       \
+#define MODEL                                                                                      \
     "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"<unk>\":0,\"a\":1,\"aa\":2},"                  \
     "\"unk_token\":\"<unk>\"}"
 
@@ -73,8 +73,8 @@ static void missing_settings_are_named(void **state)
                         E_UNSUPPORTED, "behavior Doubled");
     assert_part_refused("\"pre_tokenizer\":{\"type\":\"FixedLength\",\"length\":0}", E_PARSE,
                         "length");
-    assert_part_refused("\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"__\"}", E_PARSE,
-                        "replacement");
+    assert_part_refused("\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"__\"}",
+                        E_PARSE, "replacement");
     assert_part_refused("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
                         "[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}}],\"pair\":[],"
                         "\"special_tokens\":{}}",
@@ -236,8 +236,10 @@ static void long_added_tokens_that_begin_alike_come_to_an_end(void **state)
     for (int i = 0; i < 4; i++) {
         buf_puts(&text, i ? ",{\"id\":3,\"content\":\"" : "{\"id\":3,\"content\":\"");
         buf_str(&text, buf_view(&run));
-        buf_printf(&text, "%d\",\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
-                          "\"normalized\":false,\"special\":false}", i);
+        buf_printf(&text,
+                   "%d\",\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
+                   "\"normalized\":false,\"special\":false}",
+                   i);
     }
     buf_puts(&text, "]}");
     assert_int_equal(tokenizer_load_text(&tokenizer, buf_view(&text), &err), OK);
@@ -251,14 +253,18 @@ static void long_added_tokens_that_begin_alike_come_to_an_end(void **state)
 
 static void broken_bytes_are_read_as_the_replacement_and_keep_their_places(void **state)
 {
-    struct tokenizer *tokenizer = load(
-        "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"<unk>\":0,\"a\":1,\"\\ufffd\":2},"
-        "\"unk_token\":\"<unk>\"},\"pre_tokenizer\":{\"type\":\"FixedLength\",\"length\":1}}");
+    struct tokenizer *tokenizer =
+        load("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"<unk>\":0,\"a\":1,\"\\ufffd\":2},"
+             "\"unk_token\":\"<unk>\"},\"pre_tokenizer\":{\"type\":\"FixedLength\",\"length\":1}}");
     struct tokens tokens = {0};
     static const uint32_t IDS[] = {1, 2, 2, 1, 2}, BEGIN[] = {0, 1, 2, 3, 4};
 
     (void)state;
-    assert_int_equal(encode(tokenizer, str_of("a\xE6\x97""a\xFF"), &tokens), OK);
+    assert_int_equal(encode(tokenizer,
+                            str_of("a\xE6\x97"
+                                   "a\xFF"),
+                            &tokens),
+                     OK);
     assert_int_equal(tokens.n, 5);
     assert_memory_equal(tokens.ids, IDS, sizeof IDS);
     assert_memory_equal(tokens.begin, BEGIN, sizeof BEGIN);

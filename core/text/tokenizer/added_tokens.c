@@ -14,18 +14,18 @@
 #define STEPS_FREE     ((uint64_t)1 << 26)
 
 struct token_set {
-    const struct added_token **items;   /* by their patterns */
+    const struct added_token **items; /* by their patterns */
     size_t n;
-    uint32_t first[257];                /* items that begin with a byte: first[b] … first[b + 1] */
+    uint32_t first[257]; /* items that begin with a byte: first[b] … first[b + 1] */
 };
 
 struct added_tokens {
-    struct added_token *items;          /* in the order of the file; equal contents once */
+    struct added_token *items; /* in the order of the file; equal contents once */
     size_t n;
     const struct added_token **by_id;
-    uint32_t *slots;                    /* by content: index + 1, 0 free */
+    uint32_t *slots; /* by content: index + 1, 0 free */
     size_t n_slots;
-    struct token_set sets[2];           /* as they stand, normalised */
+    struct token_set sets[2]; /* as they stand, normalised */
     uint32_t size, lowest;
 };
 
@@ -70,9 +70,8 @@ static int read_one(const struct json *value, struct added_token *out, struct er
 static int normalise_one(struct tokenizer *tokenizer, struct tokenizer_scratch *scratch,
                          struct added_token *token, struct error *err)
 {
-    struct piece piece = {.p = token->content.p,
-                          .n = token->content.n,
-                          .origin_end = (uint32_t)token->content.n};
+    struct piece piece = {
+        .p = token->content.p, .n = token->content.n, .origin_end = (uint32_t)token->content.n};
     int rc = OK;
 
     token->pattern = token->content;
@@ -387,8 +386,7 @@ int added_next(struct added_search *search, struct added_match *match, struct er
     while ((rc = next_place(search, match, err)) == 1) {
         const struct added_token *token = match->token;
 
-        if (token->single_word &&
-            (word_before(text, match->begin) || word_after(text, match->end)))
+        if (token->single_word && (word_before(text, match->begin) || word_after(text, match->end)))
             continue;
         if (token->lstrip) {
             match->begin = skip_blanks_left(text, match->begin, search->taken);

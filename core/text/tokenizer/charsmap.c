@@ -9,9 +9,9 @@
 struct charsmap {
     uint32_t *units;
     size_t n_units;
-    char *texts;                /* each ends with a NUL */
+    char *texts; /* each ends with a NUL */
     size_t n_texts;
-    unsigned char *bytes;       /* holds both */
+    unsigned char *bytes; /* holds both */
 };
 
 static int digit(char c)
@@ -141,7 +141,8 @@ struct str charsmap_find(const struct charsmap *map, struct str chunk)
 
         size_t at = map->units[node] & 0x7FFFFFFF;
 
-        if (at > map->n_texts || (at < map->n_texts && ((unsigned char)map->texts[at] & 0xC0) == 0x80))
+        if (at > map->n_texts ||
+            (at < map->n_texts && ((unsigned char)map->texts[at] & 0xC0) == 0x80))
             break;
         return str_from(map->texts + at, strnlen(map->texts + at, map->n_texts - at));
     }

@@ -100,9 +100,9 @@ static void replace_all(struct buf *out, struct str text, struct str word, struc
 static void clean_up(struct buf *out, struct str text)
 {
     static const char *const PAIRS[][2] = {
-        {" .", "."},      {" ?", "?"},   {" !", "!"},           {" ,", ","},
-        {" ' ", "'"},     {" n't", "n't"}, {" 'm", "'m"},       {" do not", " don't"},
-        {" 's", "'s"},    {" 've", "'ve"}, {" 're", "'re"},
+        {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
     };
     struct buf work[2];
 

@@ -39,8 +39,8 @@ static int add_metaspace(struct tokenizer *tokenizer, const struct json *part, s
         rc = part_flag_or(part, WHAT, "add_prefix_space", true, &adds, err);
     if (rc != OK)
         return rc;
-    decoder.keeps_first = scheme ? json_is(scheme, JSON_STRING) && str_is(scheme->text, "never")
-                                 : !adds;
+    decoder.keeps_first =
+        scheme ? json_is(scheme, JSON_STRING) && str_is(scheme->text, "never") : !adds;
     if (scheme && !adds && !decoder.keeps_first)
         return error_set(err, E_PARSE, "%s: add_prefix_space contradicts prepend_scheme", WHAT);
     if (scheme && !decoder.keeps_first &&
@@ -120,8 +120,8 @@ static int read_part(void *ctx, const struct json *part, struct error *err)
 int decoders_read(struct tokenizer *tokenizer, const struct json *settings, struct error *err)
 {
     tokenizer->has_decoder = settings && settings->type != JSON_NULL;
-    tokenizer->decoders = arena_array(tokenizer->arena, PIPELINE_PARTS,
-                                      sizeof *tokenizer->decoders);
+    tokenizer->decoders =
+        arena_array(tokenizer->arena, PIPELINE_PARTS, sizeof *tokenizer->decoders);
     if (!tokenizer->decoders)
         return error_set(err, E_NOMEM, "no memory for decoders");
     return part_parts(settings, "decoder", "decoders", read_part, tokenizer, err);

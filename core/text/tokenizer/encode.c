@@ -74,13 +74,14 @@ static struct token_blanks blanks_of(struct str text)
 
 static bool may_have_blanks(struct str text)
 {
-    static const char MAYBE[256] = {['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1,
-                                    [' '] = 1,  [0xC4] = 1, [0xC2] = 1, [0xE1] = 1, [0xE2] = 1,
-                                    [0xE3] = 1};
+    static const char MAYBE[256] = {
+        ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, [' '] = 1,
+        [0xC4] = 1, [0xC2] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1};
 
     /* The last byte of U+0120 and of the white space beyond ASCII is a tail byte. */
-    return text.n && (MAYBE[(unsigned char)text.p[0]] || (unsigned char)text.p[text.n - 1] >= 0x80 ||
-                      MAYBE[(unsigned char)text.p[text.n - 1]]);
+    return text.n &&
+           (MAYBE[(unsigned char)text.p[0]] || (unsigned char)text.p[text.n - 1] >= 0x80 ||
+            MAYBE[(unsigned char)text.p[text.n - 1]]);
 }
 
 static int keep_blanks(struct encoding *encoding, struct str text)
@@ -172,8 +173,8 @@ static int put_added(struct encoding *encoding, const struct piece *piece,
                      const struct added_match *match)
 {
     const struct piece slice = piece_slice(piece, match->begin, match->end);
-    int rc = tokens_push(encoding->out, match->token->id, slice.origin, slice.origin_end,
-                         encoding->err);
+    int rc =
+        tokens_push(encoding->out, match->token->id, slice.origin, slice.origin_end, encoding->err);
 
     if (rc == OK && encoding->tokenizer->trims_offsets)
         rc = keep_blanks(encoding, piece_text(&slice));
@@ -200,7 +201,8 @@ static int encode_rest(struct encoding *encoding, const struct piece *piece, siz
     return rc == OK ? encode_section(encoding, &rest, true) : rc;
 }
 
-/* Cuts at the added tokens that stand as they are, or, in normalised text, at the normalised ones. */
+/* Cuts at the added tokens that stand as they are, or, in normalised text, at the normalised ones.
+ */
 static int encode_section(struct encoding *encoding, const struct piece *piece, bool normalized)
 {
     const struct added_tokens *added = encoding->tokenizer->added;

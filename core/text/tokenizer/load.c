@@ -41,8 +41,9 @@ static int unexpected(const struct scan *scan, const char *expected)
 
 static char peek(struct scan *scan)
 {
-    while (scan->i < scan->text.n && (scan->text.p[scan->i] == ' ' || scan->text.p[scan->i] == '\n' ||
-                                      scan->text.p[scan->i] == '\r' || scan->text.p[scan->i] == '\t'))
+    while (scan->i < scan->text.n &&
+           (scan->text.p[scan->i] == ' ' || scan->text.p[scan->i] == '\n' ||
+            scan->text.p[scan->i] == '\r' || scan->text.p[scan->i] == '\t'))
         scan->i++;
     return scan->i < scan->text.n ? scan->text.p[scan->i] : '\0';
 }
@@ -142,7 +143,7 @@ struct long_members {
 static int model_member(struct scan *scan, struct str key, void *ctx)
 {
     struct long_members *found = ctx;
-    struct str *out = str_is(key, "vocab") ? &found->vocab
+    struct str *out = str_is(key, "vocab")    ? &found->vocab
                       : str_is(key, "merges") ? &found->merges
                                               : NULL;
     size_t from = scan->i;
@@ -213,8 +214,7 @@ static void move_place(struct error *err, struct str text, const struct long_mem
 }
 
 static int read_model(struct tokenizer *tokenizer, const struct json *root,
-                      const struct long_members *found, struct compact *compact,
-                      struct error *err)
+                      const struct long_members *found, struct compact *compact, struct error *err)
 {
     const struct json *model = json_get(root, "model");
     const struct model_parts parts = {
@@ -292,8 +292,7 @@ static void describe(struct tokenizer *tokenizer, const char *file)
 }
 
 static int read_parts(struct tokenizer *tokenizer, const struct json *root,
-                      const struct long_members *found, struct compact *compact,
-                      struct error *err)
+                      const struct long_members *found, struct compact *compact, struct error *err)
 {
     int rc = read_version(root, err);
 
@@ -316,8 +315,8 @@ static int read_parts(struct tokenizer *tokenizer, const struct json *root,
 }
 
 /* The settings of the text, from the compact form where there is one. */
-static int find_settings(struct str text, struct long_members *found,
-                         const struct compact *compact, struct buf *out, struct error *err)
+static int find_settings(struct str text, struct long_members *found, const struct compact *compact,
+                         struct buf *out, struct error *err)
 {
     struct scan scan = {.text = text, .err = err};
 

@@ -1,6 +1,6 @@
-/* Normalizers: what happens to a text before it is split. See pipeline.h; their settings are read in
- * normalize_read.c. Most texts are plain and nothing happens to them: each normalizer looks first
- * whether there is anything to do. */
+/* Normalizers: what happens to a text before it is split. See pipeline.h; their settings are read
+ * in normalize_read.c. Most texts are plain and nothing happens to them: each normalizer looks
+ * first whether there is anything to do. */
 #include "core/base/unicode.h"
 #include "core/base/unicode_class.h"
 #include "core/text/tokenizer/pipeline.h"
@@ -158,9 +158,8 @@ static int replace(const struct normalizing *n)
     const struct piece *piece = n->piece;
     struct str content = n->normalizer->content;
     struct work *work = other_work(n);
-    struct pattern_search search =
-        pattern_begin(n->normalizer->pattern, n->scratch->pattern, piece_text(piece),
-                      &n->scratch->rooms[0]);
+    struct pattern_search search = pattern_begin(n->normalizer->pattern, n->scratch->pattern,
+                                                 piece_text(piece), &n->scratch->rooms[0]);
     size_t done = 0, begin, end;
     bool any = false;
     int rc;
@@ -222,8 +221,8 @@ static int byte_level(const struct normalizing *n)
 
     n->scratch->steps.n = 0;
     for (size_t i = 0; rc == OK && i < text.n; i++)
-        rc = push(n, byte_char((unsigned char)text.p[i]),
-                  ((unsigned char)text.p[i] & 0xC0) == 0x80);
+        rc =
+            push(n, byte_char((unsigned char)text.p[i]), ((unsigned char)text.p[i] & 0xC0) == 0x80);
     return rc == OK && text.n ? transform(n, 0) : rc;
 }
 

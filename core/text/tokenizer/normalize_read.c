@@ -118,8 +118,8 @@ static int read_part(void *ctx, const struct json *part, struct error *err)
 
 int normalizers_read(struct tokenizer *tokenizer, const struct json *settings, struct error *err)
 {
-    tokenizer->normalizers = arena_array(tokenizer->arena, PIPELINE_PARTS,
-                                         sizeof *tokenizer->normalizers);
+    tokenizer->normalizers =
+        arena_array(tokenizer->arena, PIPELINE_PARTS, sizeof *tokenizer->normalizers);
     if (!tokenizer->normalizers)
         return error_set(err, E_NOMEM, "no memory for normalizers");
     return part_parts(settings, "normalizer", "normalizers", read_part, tokenizer, err);

@@ -9,7 +9,7 @@ static int missing(const char *what, const char *key, const char *expected, stru
 }
 
 int part_text(const struct json *object, const char *what, const char *key, struct str *out,
-                 struct error *err)
+              struct error *err)
 {
     const struct json *value = json_get(object, key);
 
@@ -22,7 +22,7 @@ int part_text(const struct json *object, const char *what, const char *key, stru
 }
 
 int part_char(const struct json *object, const char *what, const char *key, int32_t *out,
-                 struct error *err)
+              struct error *err)
 {
     struct str text;
     int rc = part_text(object, what, key, &text, err);
@@ -33,7 +33,7 @@ int part_char(const struct json *object, const char *what, const char *key, int3
 }
 
 int part_flag(const struct json *object, const char *what, const char *key, bool *out,
-                 struct error *err)
+              struct error *err)
 {
     const struct json *value = json_get(object, key);
 
@@ -44,7 +44,7 @@ int part_flag(const struct json *object, const char *what, const char *key, bool
 }
 
 int part_flag_or(const struct json *object, const char *what, const char *key, bool otherwise,
-                    bool *out, struct error *err)
+                 bool *out, struct error *err)
 {
     const struct json *value = json_get(object, key);
 
@@ -53,7 +53,7 @@ int part_flag_or(const struct json *object, const char *what, const char *key, b
 }
 
 int part_count(const struct json *object, const char *what, const char *key, uint64_t *out,
-                  struct error *err)
+               struct error *err)
 {
     const struct json *value = json_get(object, key);
 
@@ -65,7 +65,7 @@ int part_count(const struct json *object, const char *what, const char *key, uin
 }
 
 int part_pattern(const struct json *object, const char *what, struct pattern **out,
-                    struct error *err)
+                 struct error *err)
 {
     const struct json *pattern = json_get(object, "pattern");
     const struct json *text = json_get(pattern, "String"), *regex = json_get(pattern, "Regex");
@@ -77,7 +77,7 @@ int part_pattern(const struct json *object, const char *what, struct pattern **o
 }
 
 int part_behaviour(const struct json *object, const char *what, enum split_behaviour *out,
-                      struct error *err)
+                   struct error *err)
 {
     static const char *const NAMES[] = {"Removed", "Isolated", "MergedWithPrevious",
                                         "MergedWithNext", "Contiguous"};
@@ -107,8 +107,8 @@ int part_unknown(const char *what, struct str type, struct error *err)
 }
 
 int part_parts(const struct json *object, const char *what, const char *members,
-                  int (*each)(void *ctx, const struct json *part, struct error *err), void *ctx,
-                  struct error *err)
+               int (*each)(void *ctx, const struct json *part, struct error *err), void *ctx,
+               struct error *err)
 {
     struct str type;
     int rc;

@@ -15,14 +15,14 @@
 #define HEAP_LIMIT_KIB  65536
 #define JIT_STACK_BYTES ((size_t)1 << 20)
 #define PATTERN_BYTES   ((size_t)1 << 16)
-/* PCRE2's limit counts each beginning anew, so that a pattern may still take n² steps. How long it is
- * at it is looked at after so many beginnings without a match, and after so many matches. */
-#define WINDOW          ((size_t)1024)
-#define MATCHES         256u
-#define CPU_SECONDS     20
+/* PCRE2's limit counts each beginning anew, so that a pattern may still take n² steps. How long it
+ * is at it is looked at after so many beginnings without a match, and after so many matches. */
+#define WINDOW      ((size_t)1024)
+#define MATCHES     256u
+#define CPU_SECONDS 20
 
 struct pattern {
-    pcre2_code *code;           /* NULL: `text` is looked for as it stands */
+    pcre2_code *code; /* NULL: `text` is looked for as it stands */
     char *text;
     size_t n_text;
 };
@@ -32,7 +32,7 @@ struct pattern_scratch {
     pcre2_match_context *limits;
     pcre2_jit_stack *stack;
     unsigned n_matches;
-    int64_t since;              /* processor time at the beginning of the text; NONE: not looked at */
+    int64_t since; /* processor time at the beginning of the text; NONE: not looked at */
 };
 
 static int not_compiled(struct error *err, struct str source, int code, size_t offset)
@@ -43,8 +43,8 @@ static int not_compiled(struct error *err, struct str source, int code, size_t o
         return error_set(err, E_NOMEM, "no memory for a pattern");
     if (pcre2_get_error_message(code, message, sizeof message) < 0)
         message[0] = '\0';
-    return error_set(err, E_PARSE, "pattern %.*s, at byte %zu: %s",
-                     (int)unicode_cut(source, 200).n, source.p, offset, (const char *)message);
+    return error_set(err, E_PARSE, "pattern %.*s, at byte %zu: %s", (int)unicode_cut(source, 200).n,
+                     source.p, offset, (const char *)message);
 }
 
 static int compile(struct pattern *pattern, struct str rewritten, struct str source,
@@ -57,10 +57,10 @@ static int compile(struct pattern *pattern, struct str rewritten, struct str sou
     if (!context)
         return error_set(err, E_NOMEM, "no memory for a pattern");
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    pattern->code = pcre2_compile(
-        (PCRE2_SPTR)(rewritten.n ? rewritten.p : ""), rewritten.n,
-        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
-        &code, &offset, context);
+    pattern->code = pcre2_compile((PCRE2_SPTR)(rewritten.n ? rewritten.p : ""), rewritten.n,
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE |
+                                      PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+                                  &code, &offset, context);
     pcre2_compile_context_free(context);
     if (!pattern->code)
         return not_compiled(err, source, code, offset);
@@ -173,7 +173,8 @@ static int gave_up(int rc, struct error *err)
 {
     if (rc == PCRE2_ERROR_NOMEMORY)
         return error_set(err, E_NOMEM, "no memory for matching a pattern");
-    return error_set(err, E_LIMIT, "a pattern of the tokenizer does not come to an end on this text");
+    return error_set(err, E_LIMIT,
+                     "a pattern of the tokenizer does not come to an end on this text");
 }
 
 static int64_t processor_time(void)

@@ -27,7 +27,7 @@ struct pattern_search {
     struct pattern_scratch *scratch;
     struct str text;
     size_t from;
-    size_t last;                /* end of the last match, SIZE_MAX: none yet */
+    size_t last; /* end of the last match, SIZE_MAX: none yet */
 };
 
 /* `room` is used where the text must be copied, and lasts as long as the search. */

@@ -7,17 +7,19 @@
 #include "core/base/unicode.h"
 #include "core/text/tokenizer/pattern.h"
 
-#define SPACE                                                                                       \
-    "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"  \
+#define SPACE                                                                                      \
+    "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"   \
     "\\x{3000}"
-#define NO_SPACE                                                                                    \
-    "\\x00-\\x08\\x0E-\\x1F\\x21-\\x84\\x86-\\x9F\\xA1-\\x{167F}\\x{1681}-\\x{1FFF}"              \
-    "\\x{200B}-\\x{2027}\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}"                \
+#define NO_SPACE                                                                                   \
+    "\\x00-\\x08\\x0E-\\x1F\\x21-\\x84\\x86-\\x9F\\xA1-\\x{167F}\\x{1681}-\\x{1FFF}"               \
+    "\\x{200B}-\\x{2027}\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}"                 \
     "\\x{3001}-\\x{D7FF}\\x{E000}-\\x{10FFFF}"
-/* Letters, marks, digits, letter numbers, connectors, letters in circles, superscript digits. */
-#define WORD                                                                                        \
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE\\x{24B6}-\\x{24E9}"             \
-    "\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}"
+/* Letters, marks, digits, letter numbers, connectors, letters in circles. */
+#define WORD_IN_CLASS                                                                              \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}"                         \
+    "\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}"
+/* Outside of classes also the numbers of Latin-1, for which Oniguruma asks another table. */
+#define WORD  WORD_IN_CLASS "\\xB2\\xB3\\xB9\\xBC-\\xBE"
 #define DEPTH 64
 
 struct rewriter {
@@ -47,10 +49,10 @@ static char at(const struct rewriter *r, size_t i)
 
 static bool is_category(struct str name)
 {
-    static const char *const NAMES[] = {
-        "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd", "Nl",
-        "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
-        "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cn", "Co", "Any"};
+    static const char *const NAMES[] = {"L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me",
+                                        "N",  "Nd", "Nl", "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi",
+                                        "Pf", "Po", "S",  "Sm", "Sc", "Sk", "So", "Z",  "Zs", "Zl",
+                                        "Zp", "C",  "Cc", "Cf", "Cn", "Co", "Any"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (str_is(name, NAMES[i]))
@@ -60,15 +62,28 @@ static bool is_category(struct str name)
 
 static const char *category_of_long_name(struct str name)
 {
-    static const char *const NAMES[][2] = {
-        {"Letter", "L"},           {"Uppercase_Letter", "Lu"}, {"Lowercase_Letter", "Ll"},
-        {"Titlecase_Letter", "Lt"}, {"Modifier_Letter", "Lm"}, {"Other_Letter", "Lo"},
-        {"Mark", "M"},             {"Nonspacing_Mark", "Mn"},  {"Spacing_Mark", "Mc"},
-        {"Number", "N"},           {"Decimal_Number", "Nd"},   {"Letter_Number", "Nl"},
-        {"Other_Number", "No"},    {"Punctuation", "P"},       {"Symbol", "S"},
-        {"Math_Symbol", "Sm"},     {"Currency_Symbol", "Sc"},  {"Separator", "Z"},
-        {"Space_Separator", "Zs"}, {"Other", "C"},             {"Control", "Cc"},
-        {"Digit", "Nd"}};
+    static const char *const NAMES[][2] = {{"Letter", "L"},
+                                           {"Uppercase_Letter", "Lu"},
+                                           {"Lowercase_Letter", "Ll"},
+                                           {"Titlecase_Letter", "Lt"},
+                                           {"Modifier_Letter", "Lm"},
+                                           {"Other_Letter", "Lo"},
+                                           {"Mark", "M"},
+                                           {"Nonspacing_Mark", "Mn"},
+                                           {"Spacing_Mark", "Mc"},
+                                           {"Number", "N"},
+                                           {"Decimal_Number", "Nd"},
+                                           {"Letter_Number", "Nl"},
+                                           {"Other_Number", "No"},
+                                           {"Punctuation", "P"},
+                                           {"Symbol", "S"},
+                                           {"Math_Symbol", "Sm"},
+                                           {"Currency_Symbol", "Sc"},
+                                           {"Separator", "Z"},
+                                           {"Space_Separator", "Zs"},
+                                           {"Other", "C"},
+                                           {"Control", "Cc"},
+                                           {"Digit", "Nd"}};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (str_is_ignoring_case(name, NAMES[i][0]))
@@ -79,11 +94,11 @@ static const char *category_of_long_name(struct str name)
 static bool is_script(struct str name)
 {
     static const char *const NAMES[] = {
-        "Arabic",   "Armenian", "Bengali", "Bopomofo", "Common",   "Cyrillic", "Devanagari",
-        "Ethiopic", "Georgian", "Greek",   "Gujarati", "Gurmukhi", "Han",      "Hangul",
-        "Hebrew",   "Hiragana", "Inherited", "Kannada", "Katakana", "Khmer",   "Lao",
-        "Latin",    "Malayalam", "Mongolian", "Myanmar", "Oriya",   "Sinhala", "Syriac",
-        "Tamil",    "Telugu",   "Thaana",  "Thai",     "Tibetan"};
+        "Arabic",   "Armenian",  "Bengali",   "Bopomofo", "Common",   "Cyrillic", "Devanagari",
+        "Ethiopic", "Georgian",  "Greek",     "Gujarati", "Gurmukhi", "Han",      "Hangul",
+        "Hebrew",   "Hiragana",  "Inherited", "Kannada",  "Katakana", "Khmer",    "Lao",
+        "Latin",    "Malayalam", "Mongolian", "Myanmar",  "Oriya",    "Sinhala",  "Syriac",
+        "Tamil",    "Telugu",    "Thaana",    "Thai",     "Tibetan"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (str_is_ignoring_case(name, NAMES[i]))
@@ -205,7 +220,7 @@ static int escape_in_class(struct rewriter *r)
     case 'S':
         return put(r, 2, NO_SPACE);
     case 'w':
-        return put(r, 2, WORD);
+        return put(r, 2, WORD_IN_CLASS);
     case 'h':
         return put(r, 2, "0-9a-fA-F");
     case 'D':
@@ -219,7 +234,8 @@ static int escape_in_class(struct rewriter *r)
 
 static int escape_outside(struct rewriter *r)
 {
-    static const char WORD_END[] = "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))";
+    static const char WORD_END[] =
+        "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))";
     static const char NO_WORD_END[] =
         "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))";
     char c = at(r, r->i + 1);

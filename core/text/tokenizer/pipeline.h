@@ -12,20 +12,20 @@
 #include "core/text/tokenizer/pattern.h"
 #include "core/text/tokenizer/tokenizer_parts.h"
 
-#define PIPELINE_PARTS 64               /* normalizers, pre-tokenizers or decoders of one file */
+#define PIPELINE_PARTS      64 /* normalizers, pre-tokenizers or decoders of one file */
 #define PIPELINE_TEXT_BYTES ((size_t)1 << 30)
 
 /* ---- A text on its way (work.c) ---- */
 
 struct span {
-    uint32_t from, to;                  /* bytes of the text that was given */
+    uint32_t from, to; /* bytes of the text that was given */
 };
 
 struct piece {
     const char *p;
     size_t n;
-    const struct span *at;              /* one for each byte; NULL: byte i is byte origin + i */
-    uint32_t origin, origin_end;        /* what it covers of the text that was given */
+    const struct span *at;       /* one for each byte; NULL: byte i is byte origin + i */
+    uint32_t origin, origin_end; /* what it covers of the text that was given */
 };
 
 struct work {
@@ -58,7 +58,7 @@ MUST_CHECK int work_transform(struct work *work, const struct piece *piece,
 
 /* The byte alphabet of GPT-2. */
 int32_t byte_char(unsigned char byte);
-int char_byte(int32_t c);               /* -1: no character of the alphabet */
+int char_byte(int32_t c); /* -1: no character of the alphabet */
 
 /* ---- Parts ---- */
 
@@ -74,7 +74,7 @@ enum normalizer_kind {
     NORMALIZE_PREPEND,
     NORMALIZE_BYTE_LEVEL,
     NORMALIZE_PRECOMPILED,
-    NORMALIZE_CLEAN_TEXT,               /* BertNormalizer is up to four of these */
+    NORMALIZE_CLEAN_TEXT, /* BertNormalizer is up to four of these */
     NORMALIZE_CHINESE,
     NORMALIZE_BERT_ACCENTS
 };
@@ -83,9 +83,9 @@ struct normalizer {
     enum normalizer_kind kind;
     enum unicode_form form;
     bool left, right;
-    struct pattern *pattern;            /* owned */
+    struct pattern *pattern; /* owned */
     struct str content;
-    struct charsmap *charsmap;          /* owned */
+    struct charsmap *charsmap; /* owned */
 };
 
 enum split_kind {
@@ -114,7 +114,7 @@ enum prepend_scheme { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
 struct splitter {
     enum split_kind kind;
     enum split_behaviour behaviour;
-    struct pattern *pattern;            /* owned */
+    struct pattern *pattern; /* owned */
     bool invert, add_prefix_space, cuts;
     int32_t character;
     enum prepend_scheme scheme;
@@ -139,14 +139,14 @@ struct decoder {
     bool cleanup, keeps_first;
     int32_t character;
     uint64_t start, stop;
-    struct pattern *pattern;            /* owned */
+    struct pattern *pattern; /* owned */
 };
 
 enum post_kind { POST_TEMPLATE, POST_PAIR, POST_TRIM };
 
 struct post_piece {
-    bool is_text;                       /* else special tokens */
-    bool is_second;                     /* sequence B */
+    bool is_text;   /* else special tokens */
+    bool is_second; /* sequence B */
     const uint32_t *ids;
     size_t n;
 };
@@ -158,16 +158,16 @@ struct post_template {
 
 struct post {
     enum post_kind kind;
-    bool trims, add_prefix_space;       /* Roberta and ByteLevel */
-    bool doubles_last;                  /* Roberta: a second text begins with the last token, too */
+    bool trims, add_prefix_space; /* Roberta and ByteLevel */
+    bool doubles_last;            /* Roberta: a second text begins with the last token, too */
     struct post_template single, pair;
-    struct post_piece first, last;      /* of POST_PAIR: cls, sep */
+    struct post_piece first, last; /* of POST_PAIR: cls, sep */
 };
 
 struct added_tokens;
 
 struct tokenizer {
-    struct arena *arena;                /* settings and their texts */
+    struct arena *arena; /* settings and their texts */
     struct tok_model *model;
     struct added_tokens *added;
     struct normalizer *normalizers;
@@ -176,8 +176,8 @@ struct tokenizer {
     struct post *posts;
     size_t n_normalizers, n_splitters, n_decoders, n_posts;
     bool has_decoder, trims_offsets;
-    bool raw_bytes;                     /* the last splitter is ByteLevel and the model takes bytes */
-    char *text;                         /* what the settings borrow from; owned */
+    bool raw_bytes; /* the last splitter is ByteLevel and the model takes bytes */
+    char *text;     /* what the settings borrow from; owned */
     int64_t first_added, last_added;
     char about[256];
 };
@@ -190,7 +190,7 @@ struct token_blanks {
 };
 
 struct blank_list {
-    struct token_blanks *items;         /* one for each token, where the tokenizer trims offsets */
+    struct token_blanks *items; /* one for each token, where the tokenizer trims offsets */
     size_t n, capacity;
 };
 
@@ -199,10 +199,10 @@ struct tokenizer_scratch {
     struct pattern_scratch *pattern;
     struct work valid, normal[2];
     struct work split[2 * PIPELINE_PARTS]; /* the second half: pieces in the byte alphabet */
-    struct buf rooms[PIPELINE_PARTS];   /* texts as patterns see them */
+    struct buf rooms[PIPELINE_PARTS];      /* texts as patterns see them */
     struct unicode_steps steps;
-    struct blank_list blanks;           /* of the tokens so far */
-    struct tokens order;                /* what a post-processor makes */
+    struct blank_list blanks; /* of the tokens so far */
+    struct tokens order;      /* what a post-processor makes */
     struct blank_list order_blanks;
 };
 
@@ -211,7 +211,7 @@ struct encoding {
     const struct tokenizer *tokenizer;
     struct tokenizer_scratch *scratch;
     struct tokens *out;
-    struct str text;                    /* as it was given */
+    struct str text; /* as it was given */
     struct error *err;
 };
 
@@ -250,11 +250,11 @@ struct str charsmap_find(const struct charsmap *charsmap, struct str chunk);
 /* ---- Added tokens (added_tokens.c) ---- */
 
 struct added_token {
-    struct str content;                 /* as the file has it */
-    struct str pattern;                 /* what is looked for: normalised where it says so */
+    struct str content; /* as the file has it */
+    struct str pattern; /* what is looked for: normalised where it says so */
     uint32_t id, order;
     bool single_word, lstrip, rstrip, normalized, special;
-    bool is_skipped;                    /* decoding without special tokens leaves it out */
+    bool is_skipped; /* decoding without special tokens leaves it out */
 };
 
 /* The tokens of the file; the model and normalizers of `tokenizer` are there. */
@@ -263,13 +263,13 @@ MUST_CHECK int added_tokens_read(struct tokenizer *tokenizer, const struct json 
 void added_tokens_close(struct added_tokens *added);
 const struct added_token *added_by_id(const struct added_tokens *added, uint32_t id);
 const struct added_token *added_by_content(const struct added_tokens *added, struct str content);
-uint32_t added_size(const struct added_tokens *added);       /* highest id + 1 */
+uint32_t added_size(const struct added_tokens *added); /* highest id + 1 */
 size_t added_count(const struct added_tokens *added);
 /* Whether any token of the kind is looked for at all. */
 bool added_has(const struct added_tokens *added, bool normalized);
 
 struct added_match {
-    size_t begin, end;                  /* with swallowed blanks */
+    size_t begin, end; /* with swallowed blanks */
     const struct added_token *token;
 };
 
@@ -278,8 +278,8 @@ struct added_search {
     const struct added_tokens *added;
     struct str text;
     bool normalized;
-    size_t from;                        /* where to look on */
-    size_t taken;                       /* end of the last match that was given */
+    size_t from;  /* where to look on */
+    size_t taken; /* end of the last match that was given */
     uint64_t steps;
 };
 
@@ -288,30 +288,31 @@ int added_next(struct added_search *search, struct added_match *match, struct er
 
 /* ---- Settings (parts.c) ---- */
 
-/* A member of an object: E_PARSE naming `what` and the key when it is missing or of another type. */
+/* A member of an object: E_PARSE naming `what` and the key when it is missing or of another type.
+ */
 MUST_CHECK int part_text(const struct json *object, const char *what, const char *key,
-                            struct str *out, struct error *err);
-MUST_CHECK int part_char(const struct json *object, const char *what, const char *key,
-                            int32_t *out, struct error *err);
+                         struct str *out, struct error *err);
+MUST_CHECK int part_char(const struct json *object, const char *what, const char *key, int32_t *out,
+                         struct error *err);
 MUST_CHECK int part_flag(const struct json *object, const char *what, const char *key, bool *out,
-                            struct error *err);
+                         struct error *err);
 /* As part_flag; absent or null: `otherwise`. */
 MUST_CHECK int part_flag_or(const struct json *object, const char *what, const char *key,
-                               bool otherwise, bool *out, struct error *err);
+                            bool otherwise, bool *out, struct error *err);
 MUST_CHECK int part_count(const struct json *object, const char *what, const char *key,
-                             uint64_t *out, struct error *err);
+                          uint64_t *out, struct error *err);
 /* {"String": …} or {"Regex": …}. */
 MUST_CHECK int part_pattern(const struct json *object, const char *what, struct pattern **out,
-                               struct error *err);
+                            struct error *err);
 MUST_CHECK int part_behaviour(const struct json *object, const char *what,
-                                 enum split_behaviour *out, struct error *err);
+                              enum split_behaviour *out, struct error *err);
 /* The name of a part: E_PARSE without one. */
 MUST_CHECK int part_type(const struct json *object, const char *what, struct str *out,
-                            struct error *err);
+                         struct error *err);
 /* Calls `each` for every part of nested sequences in order. */
 MUST_CHECK int part_parts(const struct json *object, const char *what, const char *members,
-                             int (*each)(void *ctx, const struct json *part, struct error *err),
-                             void *ctx, struct error *err);
+                          int (*each)(void *ctx, const struct json *part, struct error *err),
+                          void *ctx, struct error *err);
 int part_unknown(const char *what, struct str type, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* Post-processors: special tokens around the text, and offsets without blanks. See pipeline.h; their
- * settings are read in post_read.c. The library makes a list of encodings that each processor takes
- * and gives; here they are runs of one list of tokens. */
+/* Post-processors: special tokens around the text, and offsets without blanks. See pipeline.h;
+ * their settings are read in post_read.c. The library makes a list of encodings that each processor
+ * takes and gives; here they are runs of one list of tokens. */
 #include <stdlib.h>
 
 #include "core/base/unicode.h"
@@ -14,7 +14,7 @@ struct run {
 
 struct posting {
     struct encoding *encoding;
-    struct tokens *list, *next;         /* what is there, and where it is rebuilt */
+    struct tokens *list, *next; /* what is there, and where it is rebuilt */
     struct blank_list *blanks, *next_blanks;
     bool trims;
     struct run runs[RUNS];

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define SCRIPT_ANY 0    /* goes with what is around it: the blank, what is not assigned */
+#define SCRIPT_ANY 0 /* goes with what is around it: the blank, what is not assigned */
 
 int script_of(int32_t c);
 

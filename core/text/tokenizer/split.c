@@ -10,10 +10,10 @@
 struct cutter {
     struct encoding *encoding;
     const struct piece *piece;
-    size_t stage;               /* of the cutting; pieces go to the one after it */
+    size_t stage; /* of the cutting; pieces go to the one after it */
     enum split_behaviour behaviour;
     bool invert, was_match, has_pending, raw;
-    size_t begin, end;          /* of the pending piece */
+    size_t begin, end; /* of the pending piece */
 };
 
 static int pass(const struct cutter *cutter, size_t begin, size_t end)
@@ -156,7 +156,7 @@ static int cut_words(struct cutter *cutter)
 {
     struct str text = piece_text(cutter->piece);
     size_t begin = 0;
-    int kind = 0, rc = OK;      /* 1 word, 2 other, 0 white space */
+    int kind = 0, rc = OK; /* 1 word, 2 other, 0 white space */
 
     for (size_t i = 0; rc == OK && i < text.n;) {
         int32_t c;

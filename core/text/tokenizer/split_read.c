@@ -87,8 +87,8 @@ static int add_metaspace(struct tokenizer *tokenizer, const struct json *part, s
 static int add_delimiter(struct tokenizer *tokenizer, const struct json *part, struct error *err)
 {
     struct splitter splitter = {.kind = SPLIT_DELIMITER, .behaviour = SPLIT_REMOVED};
-    int rc = part_char(part, "pre-tokenizer CharDelimiterSplit", "delimiter",
-                          &splitter.character, err);
+    int rc =
+        part_char(part, "pre-tokenizer CharDelimiterSplit", "delimiter", &splitter.character, err);
 
     return rc == OK ? add(tokenizer, splitter, err) : rc;
 }
@@ -97,8 +97,8 @@ static int add_digits(struct tokenizer *tokenizer, const struct json *part, stru
 {
     bool individual;
     int rc = part_flag(part, "pre-tokenizer Digits", "individual_digits", &individual, err);
-    const struct splitter splitter = {
-        .kind = SPLIT_DIGITS, .behaviour = individual ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS};
+    const struct splitter splitter = {.kind = SPLIT_DIGITS,
+                                      .behaviour = individual ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS};
 
     return rc == OK ? add(tokenizer, splitter, err) : rc;
 }
@@ -116,9 +116,9 @@ static int add_punctuation(struct tokenizer *tokenizer, const struct json *part,
 static int add_length(struct tokenizer *tokenizer, const struct json *part, struct error *err)
 {
     struct splitter splitter = {.kind = SPLIT_LENGTH, .length = 5};
-    int rc = json_get(part, "length") ? part_count(part, "pre-tokenizer FixedLength", "length",
-                                                      &splitter.length, err)
-                                      : OK;
+    int rc = json_get(part, "length")
+                 ? part_count(part, "pre-tokenizer FixedLength", "length", &splitter.length, err)
+                 : OK;
 
     if (rc == OK && splitter.length == 0)
         return error_set(err, E_PARSE, "pre-tokenizer FixedLength: length is 0");
@@ -127,7 +127,8 @@ static int add_length(struct tokenizer *tokenizer, const struct json *part, stru
 
 static int add_bert(struct tokenizer *tokenizer, struct error *err)
 {
-    int rc = add(tokenizer, (struct splitter){.kind = SPLIT_SPACE, .behaviour = SPLIT_REMOVED}, err);
+    int rc =
+        add(tokenizer, (struct splitter){.kind = SPLIT_SPACE, .behaviour = SPLIT_REMOVED}, err);
 
     if (rc == OK)
         rc = add(tokenizer,
@@ -141,14 +142,10 @@ static int read_part(void *ctx, const struct json *part, struct error *err)
         const char *name;
         int (*add)(struct tokenizer *tokenizer, const struct json *part, struct error *err);
     } WITH_SETTINGS[] = {
-        {"ByteLevel", add_byte_level},
-        {"Split", add_split},
-        {"Metaspace", add_metaspace},
-        {"CharDelimiterSplit", add_delimiter},
-        {"Delimiter", add_delimiter},
-        {"Digits", add_digits},
-        {"Punctuation", add_punctuation},
-        {"FixedLength", add_length},
+        {"ByteLevel", add_byte_level},    {"Split", add_split},
+        {"Metaspace", add_metaspace},     {"CharDelimiterSplit", add_delimiter},
+        {"Delimiter", add_delimiter},     {"Digits", add_digits},
+        {"Punctuation", add_punctuation}, {"FixedLength", add_length},
     };
     struct str type;
     int rc = part_type(part, "pre-tokenizer", &type, err);
@@ -171,8 +168,8 @@ static int read_part(void *ctx, const struct json *part, struct error *err)
 
 int splitters_read(struct tokenizer *tokenizer, const struct json *settings, struct error *err)
 {
-    tokenizer->splitters = arena_array(tokenizer->arena, PIPELINE_PARTS,
-                                       sizeof *tokenizer->splitters);
+    tokenizer->splitters =
+        arena_array(tokenizer->arena, PIPELINE_PARTS, sizeof *tokenizer->splitters);
     if (!tokenizer->splitters)
         return error_set(err, E_NOMEM, "no memory for pre-tokenizers");
     return part_parts(settings, "pre-tokenizer", "pretokenizers", read_part, tokenizer, err);

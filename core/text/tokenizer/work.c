@@ -167,8 +167,8 @@ int work_transform(struct work *work, const struct piece *piece, const struct un
         return rc;
     work_copy(work, piece, 0, begin);
 
-    size_t next = begin;    /* the next old character that is replaced */
-    size_t place;           /* of it, as the library counts: it stays when nothing is left */
+    size_t next = begin; /* the next old character that is replaced */
+    size_t place;        /* of it, as the library counts: it stays when nothing is left */
 
     while (n_removed-- > 0)
         next += char_bytes(piece, next, end);

@@ -95,7 +95,7 @@ def cases():
     digits = "[0-9]{2}"
     for regex in ("\\w+|[^\\w\\s]+", "\\s+", "\\S", "a*", "", "(?=a)", "^", "$", "\\b", "\\h", "[[ab]1]+", "[^\\s|[.,!?]]+", "[a-z]{1,2}+", "a{,1}b",
                   "\\p{Han}", "\\p{^L}", "(?m:a.b)", "\\u0061", "\\x{61}", "(?<=a)a", "\\p{L}\\p{M}*+", digits, "\\v", "[\\S\\n]", "(?<n>a)", "\\A.", ".\\z"):
-        yield from encode("pattern " + regex, "words", SPLITS + ["\u1c89\ua7da\u1b4e a\U0001fae8", "\n\x0ba.b"], pre_tokenizer={
+        yield from encode("pattern " + regex, "words", SPLITS + ["\u1c89\ua7da\u1b4e a\U0001fae8", "\n\x0ba.b", "\x7f½ a²b"], pre_tokenizer={
             "type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False})
     for t in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "UnicodeScripts"):
         yield from encode(t, "words", SPLITS + ["hello\u3000world, a!b_c\u200dd", "αβ ab日本ひカーc 1", "_a\u203f\u0301-b", "¿a¡\u1b4ea\u166da"], pre_tokenizer={"type": t})
