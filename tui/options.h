@@ -27,7 +27,7 @@ struct options {
     size_t n_answers;
     const char *format;         /* text md json tsv; NULL: default */
     const char *only, *output, *db, *at, *series, *size, *theme, *script, *record, *log, *check, *row, *n;
-    const char *fail_on, *gpu, *tokenizer;
+    const char *fail_on, *gpu, *tokenizer, *context, *now;
     bool no_cache, redact, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
         dismiss, batch, ids, all;
     int color;                  /* -1 never, 0 auto, 1 always */

@@ -1,8 +1,8 @@
 /* Data rows as trees, exactly and fast. See json_parse_exact in json.h: what a chat template sees
  * must be what Python's reader gives. Settings files with comments and repairs are json.c.
  *
- * Texts without escapes are borrowed. A raw control character in a string is let pass, as is any byte
- * that is not UTF-8: who shows a text deals with it. */
+ * Texts without escapes are borrowed. A raw control character in a string is let pass, as is any
+ * byte that is not UTF-8: who shows a text deals with it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

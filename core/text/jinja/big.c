@@ -1,5 +1,5 @@
-/* Integers beyond 64 bits: what a template may do with them. See jinja_parts.h. Schoolbook methods on
- * limbs of nine digits, with a bound on the digits. */
+/* Integers beyond 64 bits: what a template may do with them. See jinja_parts.h. Schoolbook methods
+ * on limbs of nine digits, with a bound on the digits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static struct big *big_of(struct vm *vm, struct value v)
 
 /* ---- texts ---- */
 
-struct value big_of_text_base(struct vm *vm, struct str digits, int base)
+struct value jinja_big_of_text_base(struct vm *vm, struct str digits, int base)
 {
     bool is_negative = digits.n && digits.p[0] == '-';
     /* limbs: 30 bits hold less than nine digits of any base up to 36 times 1.8 */
@@ -95,12 +95,12 @@ struct value big_of_text_base(struct vm *vm, struct str digits, int base)
     return normal(big);
 }
 
-struct value big_of_text(struct vm *vm, struct str digits)
+struct value jinja_big_of_text(struct vm *vm, struct str digits)
 {
-    return big_of_text_base(vm, digits, 10);
+    return jinja_big_of_text_base(vm, digits, 10);
 }
 
-struct str big_text(struct vm *vm, const struct big *big)
+struct str jinja_big_text(struct vm *vm, const struct big *big)
 {
     char *out = jinja_take(vm, (size_t)big->n * 9 + 8);
     int n = snprintf(out, 16, "%s%u", big->negative ? "-" : "", big->limb[big->n - 1]);
@@ -112,7 +112,7 @@ struct str big_text(struct vm *vm, const struct big *big)
     return str_from(out, (size_t)n);
 }
 
-bool double_of_big(const struct big *big, double *out)
+bool jinja_double_of_big(const struct big *big, double *out)
 {
     char digits[400];
     size_t n = 0;
@@ -279,7 +279,7 @@ static struct value power(struct vm *vm, struct value a, struct value b)
     if (b.type == V_BIG)
         jinja_too_much(vm, "digits of a number");
     if (b.i < 0)
-        return v_float(pow(value_double(vm, a), (double)b.i));
+        return v_float(pow(jinja_value_double(vm, a), (double)b.i));
     for (int64_t exponent = b.i; exponent > 0; exponent >>= 1) {
         if (exponent & 1)
             result = product(vm, result, base);
@@ -289,16 +289,16 @@ static struct value power(struct vm *vm, struct value a, struct value b)
     return normal(result);
 }
 
-struct value big_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
+struct value jinja_big_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
 {
     if (kind == E_POW)
         return power(vm, a, b);
     if (kind == E_DIV) {
-        double divisor = value_double(vm, b);
+        double divisor = jinja_value_double(vm, b);
 
         if (divisor == 0)
             jinja_error(vm, "division by zero");
-        return v_float(value_double(vm, a) / divisor);
+        return v_float(jinja_value_double(vm, a) / divisor);
     }
 
     struct big *x = big_of(vm, a);
@@ -316,7 +316,7 @@ struct value big_binary(struct vm *vm, enum node_kind kind, struct value a, stru
     }
 }
 
-int big_compare(struct vm *vm, struct value a, struct value b)
+int jinja_big_compare(struct vm *vm, struct value a, struct value b)
 {
     const struct big *x = big_of(vm, a);
     const struct big *y = big_of(vm, b);
@@ -328,7 +328,7 @@ int big_compare(struct vm *vm, struct value a, struct value b)
     return x->negative ? -order : order;
 }
 
-struct value big_negate(struct vm *vm, struct value a)
+struct value jinja_big_negate(struct vm *vm, struct value a)
 {
     struct big *from = big_of(vm, a);
     struct big *big = big_new(vm, from->n);

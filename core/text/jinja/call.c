@@ -1,5 +1,5 @@
-/* Calls: binding of arguments, macros, the functions of the environment. See jinja_parts.h. Methods are
- * methods*.c. */
+/* Calls: binding of arguments, macros, the functions of the environment. See jinja_parts.h. Methods
+ * are methods*.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static size_t split_params(const char *names, struct param *params)
     return n;
 }
 
-void call_bind(struct vm *vm, const struct call *call, const char *names, size_t n_required,
-               struct value *out)
+void jinja_call_bind(struct vm *vm, const struct call *call, const char *names, size_t n_required,
+                     struct value *out)
 {
     struct param params[MOST_PARAMS];
     size_t n = split_params(names, params);
@@ -83,16 +83,17 @@ static void bind_special(struct vm *vm, const struct macro *macro, const struct 
         struct value caller = take_keyword(call, is_used, str_of("caller"));
 
         if (caller.type == V_MISSING || caller.type == V_NONE)
-            caller = v_hint("No caller defined");
+            caller = jinja_v_hint("No caller defined");
         act->slots[node->caller_slot] = caller;
     }
     if (node->takes_kwargs) {
-        struct dict *kwargs = dict_new(vm, call->n_names);
+        struct dict *kwargs = jinja_dict_new(vm, call->n_names);
 
         for (size_t k = 0; k < call->n_names; k++)
             if (!is_used[k])
-                dict_set(vm, kwargs, v_str(vm, call->names[k], F_LITERAL), call->args[call->n + k]);
-        act->slots[node->kwargs_slot] = v_dict(kwargs);
+                jinja_dict_set(vm, kwargs, v_str(vm, call->names[k], F_LITERAL),
+                               call->args[call->n + k]);
+        act->slots[node->kwargs_slot] = jinja_v_dict(kwargs);
     }
     for (size_t k = 0; k < call->n_names && !node->takes_kwargs; k++)
         if (!is_used[k])
@@ -100,11 +101,11 @@ static void bind_special(struct vm *vm, const struct macro *macro, const struct 
                         (int)(node->name.n & 0x7F), node->name.p, (int)(call->names[k].n & 0x7F),
                         call->names[k].p);
     if (node->takes_varargs) {
-        struct list *varargs = list_new(vm, 4);
+        struct list *varargs = jinja_list_new(vm, 4);
 
         for (size_t i = node->n; i < call->n; i++)
-            list_add(vm, varargs, call->args[i]);
-        act->slots[node->varargs_slot] = v_tuple(varargs);
+            jinja_list_add(vm, varargs, call->args[i]);
+        act->slots[node->varargs_slot] = jinja_v_tuple(varargs);
     } else if (call->n > node->n) {
         jinja_error(vm, "macro '%.*s' takes not more than %zu argument(s)",
                     (int)(node->name.n & 0x7F), node->name.p, node->n);
@@ -137,16 +138,16 @@ static void set_defaults(struct vm *vm, const struct node *node, struct activati
         if (slot->type != V_MISSING)
             continue;
         if (i >= first)
-            *slot = eval(vm, node->defaults[i - first], act);
+            *slot = jinja_eval(vm, node->defaults[i - first], act);
         else
-            *slot = v_undefined(U_NAME, v_none(), node->items[i]->name);
+            *slot = jinja_v_undefined(U_NAME, v_none(), node->items[i]->name);
     }
 }
 
-struct value macro_call(struct vm *vm, struct macro *macro, const struct call *call)
+struct value jinja_macro_call(struct vm *vm, struct macro *macro, const struct call *call)
 {
     const struct node *node = macro->node;
-    struct activation *act = activation_new(vm, node->function, macro->outer);
+    struct activation *act = jinja_activation_new(vm, node->function, macro->outer);
     struct capture capture;
     int line = vm->line;
 
@@ -154,33 +155,23 @@ struct value macro_call(struct vm *vm, struct macro *macro, const struct call *c
         jinja_too_much(vm, "depth");
     jinja_check_stack(vm);
     bind_params(vm, macro, call, act);
-    capture_begin(vm, &capture);
-    scope_enter(vm, &node->scope, act);
+    jinja_capture_begin(vm, &capture);
+    jinja_scope_enter(vm, &node->scope, act);
     set_defaults(vm, node, act);
-    exec(vm, &node->body, act);
+    jinja_exec(vm, &node->body, act);
     vm->depth--;
     vm->line = line;
-    return capture_end(vm, &capture);
+    return jinja_capture_end(vm, &capture);
 }
 
 /* ---- the functions of the environment ---- */
 
-enum global {
-    G_RANGE,
-    G_DICT,
-    G_LIPSUM,
-    G_CYCLER,
-    G_JOINER,
-    G_NAMESPACE,
-    G_RAISE,
-    G_NOW,
-    G_COUNT
-};
+enum global { G_RANGE, G_DICT, G_LIPSUM, G_CYCLER, G_JOINER, G_NAMESPACE, G_RAISE, G_NOW, G_COUNT };
 
 static const char *const global_names[] = {
     "range", "dict", "lipsum", "cycler", "joiner", "namespace", "raise_exception", "strftime_now"};
 
-bool global_find(struct str name, struct value *out)
+bool jinja_global_find(struct str name, struct value *out)
 {
     for (uint16_t i = 0; i < G_COUNT; i++)
         if (str_is(name, global_names[i])) {
@@ -203,10 +194,10 @@ static struct value make_range(struct vm *vm, const struct call *call)
         if (call->args[i].type == V_BIG)
             jinja_error(vm, "range too big; the sandbox blocks ranges larger than 100000");
     if (call->n > 1)
-        start = value_index(vm, call->args[0], "range");
-    stop = value_index(vm, call->args[call->n > 1], "range");
+        start = jinja_value_index(vm, call->args[0], "range");
+    stop = jinja_value_index(vm, call->args[call->n > 1], "range");
     if (call->n > 2)
-        step = value_index(vm, call->args[2], "range");
+        step = jinja_value_index(vm, call->args[2], "range");
     if (step == 0)
         jinja_error(vm, "range() arg 3 must not be zero");
 
@@ -223,22 +214,22 @@ static struct value make_range(struct vm *vm, const struct call *call)
 
 static void add_pairs(struct vm *vm, struct dict *dict, struct value pairs)
 {
-    struct iter *iter = iter_of(vm, pairs);
+    struct iter *iter = jinja_iter_of(vm, pairs);
     struct value pair;
 
-    while (iter_next(vm, iter, &pair)) {
-        struct list *both = list_of(vm, pair);
+    while (jinja_iter_next(vm, iter, &pair)) {
+        struct list *both = jinja_list_of(vm, pair);
 
         if (both->n != 2)
             jinja_error(vm, "dictionary update sequence element has length %u; 2 is required",
                         both->n);
-        dict_set(vm, dict, both->items[0], both->items[1]);
+        jinja_dict_set(vm, dict, both->items[0], both->items[1]);
     }
 }
 
 static struct dict *make_dict(struct vm *vm, const struct call *call)
 {
-    struct dict *dict = dict_new(vm, 4);
+    struct dict *dict = jinja_dict_new(vm, 4);
 
     if (call->n > 1)
         jinja_error(vm, "dict expected at most 1 argument, got %zu", call->n);
@@ -246,14 +237,14 @@ static struct dict *make_dict(struct vm *vm, const struct call *call)
         const struct dict *from = call->args[0].dict;
 
         for (uint32_t i = 0; i < from->n; i++)
-            dict_set(vm, dict, from->entries[i].key, from->entries[i].value);
+            jinja_dict_set(vm, dict, from->entries[i].key, from->entries[i].value);
     } else if (call->n && call->args[0].type == V_UNDEFINED) {
         jinja_undefined_error(vm, call->args[0]); /* asked for its keys */
     } else if (call->n) {
         add_pairs(vm, dict, call->args[0]);
     }
     for (size_t k = 0; k < call->n_names; k++)
-        dict_set(vm, dict, v_str(vm, call->names[k], F_LITERAL), call->args[call->n + k]);
+        jinja_dict_set(vm, dict, v_str(vm, call->names[k], F_LITERAL), call->args[call->n + k]);
     return dict;
 }
 
@@ -265,9 +256,9 @@ static struct value make_cycler(struct vm *vm, const struct call *call)
         jinja_error(vm, "at least one item has to be provided");
     if (call->n_names)
         jinja_error(vm, "cycler() takes no keyword arguments");
-    *cycler = (struct cycler){.items = list_new(vm, call->n)};
+    *cycler = (struct cycler){.items = jinja_list_new(vm, call->n)};
     for (size_t i = 0; i < call->n; i++)
-        list_add(vm, cycler->items, call->args[i]);
+        jinja_list_add(vm, cycler->items, call->args[i]);
     return (struct value){.type = V_CYCLER, .cycler = cycler};
 }
 
@@ -276,9 +267,9 @@ static struct value make_joiner(struct vm *vm, const struct call *call)
     struct joiner *joiner = jinja_take(vm, sizeof *joiner);
     struct value args[1];
 
-    call_bind(vm, call, "sep", 0, args);
+    jinja_call_bind(vm, call, "sep", 0, args);
     *joiner =
-        (struct joiner){.separator = args[0].type == V_MISSING ? v_chars(", ") : args[0]};
+        (struct joiner){.separator = args[0].type == V_MISSING ? jinja_v_chars(", ") : args[0]};
     return (struct value){.type = V_JOINER, .joiner = joiner};
 }
 
@@ -287,8 +278,8 @@ static _Noreturn void raise_exception(struct vm *vm, const struct call *call)
     struct value args[1];
     struct value message;
 
-    call_bind(vm, call, "message", 1, args);
-    message = value_str(vm, args[0]);
+    jinja_call_bind(vm, call, "message", 1, args);
+    message = jinja_value_str(vm, args[0]);
     jinja_fail(vm, JINJA_RAISED, "%.*s", (int)(message.n < 2000 ? message.n : 2000), message.p);
 }
 
@@ -301,7 +292,7 @@ static struct value call_named(struct vm *vm, struct call call, int which)
     case G_RANGE:
         return make_range(vm, &call);
     case G_DICT:
-        return v_dict(make_dict(vm, &call));
+        return jinja_v_dict(make_dict(vm, &call));
     case G_NAMESPACE:
         return (struct value){.type = V_NAMESPACE, .dict = make_dict(vm, &call)};
     case G_CYCLER:
@@ -311,16 +302,17 @@ static struct value call_named(struct vm *vm, struct call call, int which)
     case G_RAISE:
         raise_exception(vm, &call);
     case G_NOW:
-        call_bind(vm, &call, "format", 1, args);
+        jinja_call_bind(vm, &call, "format", 1, args);
         if (!is_str(args[0]))
-            jinja_error(vm, "strftime() argument 1 must be str, not %s", value_type_name(args[0]));
-        return format_time(vm, str_v(args[0]));
+            jinja_error(vm, "strftime() argument 1 must be str, not %s",
+                        jinja_value_type_name(args[0]));
+        return jinja_format_time(vm, str_v(args[0]));
     default:
         jinja_error(vm, "lipsum makes random text, which is not done here");
     }
 }
 
-struct value global_call(struct vm *vm, int which, const struct call *call)
+struct value jinja_global_call(struct vm *vm, int which, const struct call *call)
 {
     return call_named(vm, *call, which);
 }
@@ -332,33 +324,33 @@ static struct value call_joiner(struct joiner *joiner)
     if (joiner->is_used)
         return joiner->separator;
     joiner->is_used = true;
-    return v_chars("");
+    return jinja_v_chars("");
 }
 
-struct value value_call(struct vm *vm, struct value callee, const struct call *call)
+struct value jinja_value_call(struct vm *vm, struct value callee, const struct call *call)
 {
     struct value args[1];
     struct call named = *call;
 
     switch (callee.type) {
     case V_MACRO:
-        return macro_call(vm, callee.macro, call);
+        return jinja_macro_call(vm, callee.macro, call);
     case V_GLOBAL:
-        return global_call(vm, callee.aux, call);
+        return jinja_global_call(vm, callee.aux, call);
     case V_METHOD:
-        return method_call(vm, callee.method, call);
+        return jinja_method_call(vm, callee.method, call);
     case V_LOOP:
         named.what = "loop";
-        call_bind(vm, &named, "iterable", 1, args);
-        return loop_recurse(vm, callee.loop, args[0]);
+        jinja_call_bind(vm, &named, "iterable", 1, args);
+        return jinja_loop_recurse(vm, callee.loop, args[0]);
     case V_JOINER:
         named.what = "joiner";
-        call_bind(vm, &named, "", 0, args);
+        jinja_call_bind(vm, &named, "", 0, args);
         return call_joiner(callee.joiner);
     case V_UNDEFINED:
     case V_MISSING:
         jinja_undefined_error(vm, callee);
     default:
-        jinja_error(vm, "'%s' object is not callable", value_type_name(callee));
+        jinja_error(vm, "'%s' object is not callable", jinja_value_type_name(callee));
     }
 }

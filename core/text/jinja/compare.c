@@ -14,7 +14,7 @@ static bool equal_lists(struct vm *vm, const struct list *a, const struct list *
     if (a->n != b->n)
         return false;
     for (uint32_t i = 0; i < a->n; i++)
-        if (!value_same(a->items[i], b->items[i]) &&
+        if (!jinja_value_same(a->items[i], b->items[i]) &&
             !equal_deep(vm, a->items[i], b->items[i], depth + 1))
             return false;
     return true;
@@ -25,9 +25,9 @@ static bool equal_dicts(struct vm *vm, struct dict *a, struct dict *b, int depth
     if (a->n != b->n)
         return false;
     for (uint32_t i = 0; i < a->n; i++) {
-        const struct value *other = dict_get(vm, b, a->entries[i].key);
+        const struct value *other = jinja_dict_get(vm, b, a->entries[i].key);
 
-        if (!other || (!value_same(a->entries[i].value, *other) &&
+        if (!other || (!jinja_value_same(a->entries[i].value, *other) &&
                        !equal_deep(vm, a->entries[i].value, *other, depth + 1)))
             return false;
     }
@@ -36,7 +36,8 @@ static bool equal_dicts(struct vm *vm, struct dict *a, struct dict *b, int depth
 
 static bool equal_ranges(const struct range *a, const struct range *b)
 {
-    return a->n == b->n && (a->n == 0 || (a->start == b->start && (a->n == 1 || a->step == b->step)));
+    return a->n == b->n &&
+           (a->n == 0 || (a->start == b->start && (a->n == 1 || a->step == b->step)));
 }
 
 /* keys() and items() are sets: equal when each holds what the other holds. */
@@ -49,7 +50,7 @@ static bool equal_views(struct vm *vm, struct value a, struct value b, int depth
     if (a.aux == 2)
         return equal_dicts(vm, a.dict, b.dict, depth);
     for (uint32_t i = 0; i < a.dict->n; i++)
-        if (!dict_get(vm, b.dict, a.dict->entries[i].key))
+        if (!jinja_dict_get(vm, b.dict, a.dict->entries[i].key))
             return false;
     return true;
 }
@@ -60,7 +61,7 @@ static bool equal_deep(struct vm *vm, struct value a, struct value b, int depth)
         jinja_too_much(vm, "depth");
     jinja_step(vm);
     if (is_number(a) && is_number(b))
-        return number_compare(vm, a, b) == 0;
+        return jinja_number_compare(vm, a, b) == 0;
     if (a.type != b.type)
         return false;
     switch (a.type) {
@@ -83,20 +84,20 @@ static bool equal_deep(struct vm *vm, struct value a, struct value b, int depth)
         return equal_views(vm, a, b, depth);
     case V_METHOD:
         return str_eq(a.method->name, b.method->name) &&
-               value_same(a.method->self, b.method->self);
+               jinja_value_same(a.method->self, b.method->self);
     default:
-        return value_same(a, b);
+        return jinja_value_same(a, b);
     }
 }
 
-bool value_equal(struct vm *vm, struct value a, struct value b)
+bool jinja_value_equal(struct vm *vm, struct value a, struct value b)
 {
     if (a.type == V_STR && b.type == V_STR)
         return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
     return equal_deep(vm, a, b, 0);
 }
 
-bool value_same(struct value a, struct value b)
+bool jinja_value_same(struct value a, struct value b)
 {
     if (a.type != b.type)
         return false;
@@ -128,7 +129,7 @@ static _Noreturn void not_ordered(struct vm *vm, struct value a, struct value b,
     if (b.type == V_UNDEFINED)
         jinja_undefined_error(vm, b);
     jinja_error(vm, "'%s' not supported between instances of '%s' and '%s'", op,
-                value_type_name(a), value_type_name(b));
+                jinja_value_type_name(a), jinja_value_type_name(b));
 }
 
 /* Text by code points: the order of UTF-8 bytes is the same. */
@@ -156,7 +157,8 @@ static bool ordered_lists(struct vm *vm, enum operand op, const struct list *a,
     uint32_t n = a->n < b->n ? a->n : b->n;
 
     for (uint32_t i = 0; i < n; i++)
-        if (!value_same(a->items[i], b->items[i]) && !value_equal(vm, a->items[i], b->items[i]))
+        if (!jinja_value_same(a->items[i], b->items[i]) &&
+            !jinja_value_equal(vm, a->items[i], b->items[i]))
             return ordered(vm, op, a->items[i], b->items[i], depth + 1);
     return by_sign(op, a->n < b->n ? -1 : a->n > b->n);
 }
@@ -164,7 +166,7 @@ static bool ordered_lists(struct vm *vm, enum operand op, const struct list *a,
 static bool view_within(struct vm *vm, struct value a, struct value b)
 {
     for (uint32_t i = 0; i < a.dict->n; i++)
-        if (!dict_get(vm, b.dict, a.dict->entries[i].key))
+        if (!jinja_dict_get(vm, b.dict, a.dict->entries[i].key))
             return false;
     return true;
 }
@@ -175,7 +177,7 @@ static bool ordered(struct vm *vm, enum operand op, struct value a, struct value
         jinja_too_much(vm, "depth");
     jinja_step(vm);
     if (is_number(a) && is_number(b)) {
-        int sign = number_compare(vm, a, b);
+        int sign = jinja_number_compare(vm, a, b);
 
         return sign != -2 && by_sign(op, sign);
     }
@@ -191,7 +193,7 @@ static bool ordered(struct vm *vm, enum operand op, struct value a, struct value
     not_ordered(vm, a, b, op_names[op]);
 }
 
-bool value_less(struct vm *vm, struct value a, struct value b, const char *op)
+bool jinja_value_less(struct vm *vm, struct value a, struct value b, const char *op)
 {
     (void)op;
     return ordered(vm, OP_LT, a, b, 0);
@@ -201,7 +203,7 @@ static bool in_text(struct vm *vm, struct value needle, struct value haystack)
 {
     if (!is_str(needle))
         jinja_error(vm, "'in <string>' requires string as left operand, not %s",
-                    value_type_name(needle));
+                    jinja_value_type_name(needle));
     jinja_work(vm, haystack.n);
     return memmem(haystack.p, haystack.n, needle.p, needle.n) != NULL;
 }
@@ -217,15 +219,15 @@ static bool in_range(struct vm *vm, struct value needle, const struct range *ran
         return range->n > 0 && off % range->step == 0 && off / range->step >= 0 &&
                off / range->step < range->n;
     }
-    value_iterate(vm, (struct value){.type = V_RANGE, .range = (struct range *)(uintptr_t)range},
-                  &iter);
-    while (iter_next(vm, &iter, &v))
-        if (value_equal(vm, v, needle))
+    jinja_value_iterate(
+        vm, (struct value){.type = V_RANGE, .range = (struct range *)(uintptr_t)range}, &iter);
+    while (jinja_iter_next(vm, &iter, &v))
+        if (jinja_value_equal(vm, v, needle))
             return true;
     return false;
 }
 
-bool value_in(struct vm *vm, struct value needle, struct value haystack)
+bool jinja_value_in(struct vm *vm, struct value needle, struct value haystack)
 {
     struct iter iter;
     struct value v;
@@ -234,12 +236,12 @@ bool value_in(struct vm *vm, struct value needle, struct value haystack)
     case V_STR:
         return in_text(vm, needle, haystack);
     case V_DICT:
-        return dict_get(vm, haystack.dict, needle) != NULL;
+        return jinja_dict_get(vm, haystack.dict, needle) != NULL;
     case V_RANGE:
         return in_range(vm, needle, haystack.range);
     case V_VIEW:
         if (haystack.aux == 0)
-            return dict_get(vm, haystack.dict, needle) != NULL;
+            return jinja_dict_get(vm, haystack.dict, needle) != NULL;
         if (haystack.aux == 2 && (needle.type != V_TUPLE || needle.list->n != 2))
             return false;
         break;
@@ -247,32 +249,32 @@ bool value_in(struct vm *vm, struct value needle, struct value haystack)
         break;
     }
     if (haystack.type == V_ITER) {
-        while (iter_next(vm, haystack.iter, &v))
-            if (value_same(v, needle) || value_equal(vm, v, needle))
+        while (jinja_iter_next(vm, haystack.iter, &v))
+            if (jinja_value_same(v, needle) || jinja_value_equal(vm, v, needle))
                 return true;
         return false;
     }
-    if (!value_iterate(vm, haystack, &iter))
-        jinja_error(vm, "argument of type '%s' is not iterable", value_type_name(haystack));
-    while (iter_next(vm, &iter, &v)) {
+    if (!jinja_value_iterate(vm, haystack, &iter))
+        jinja_error(vm, "argument of type '%s' is not iterable", jinja_value_type_name(haystack));
+    while (jinja_iter_next(vm, &iter, &v)) {
         jinja_step(vm);
-        if (value_same(v, needle) || value_equal(vm, v, needle))
+        if (jinja_value_same(v, needle) || jinja_value_equal(vm, v, needle))
             return true;
     }
     return false;
 }
 
-bool value_compare(struct vm *vm, enum operand op, struct value a, struct value b)
+bool jinja_value_compare(struct vm *vm, enum operand op, struct value a, struct value b)
 {
     switch ((int)op) {
     case OP_EQ:
-        return value_equal(vm, a, b);
+        return jinja_value_equal(vm, a, b);
     case OP_NE:
-        return !value_equal(vm, a, b);
+        return !jinja_value_equal(vm, a, b);
     case OP_IN:
-        return value_in(vm, a, b);
+        return jinja_value_in(vm, a, b);
     case OP_NOT_IN:
-        return !value_in(vm, a, b);
+        return !jinja_value_in(vm, a, b);
     default:
         return ordered(vm, op, a, b, 0);
     }
@@ -290,8 +292,8 @@ struct sorting {
 /* Whether b must stand before a. */
 static bool goes_before(struct sorting *s, uint32_t b, uint32_t a)
 {
-    return s->is_reverse ? value_less(s->vm, s->keys[a], s->keys[b], "<")
-                         : value_less(s->vm, s->keys[b], s->keys[a], "<");
+    return s->is_reverse ? jinja_value_less(s->vm, s->keys[a], s->keys[b], "<")
+                         : jinja_value_less(s->vm, s->keys[b], s->keys[a], "<");
 }
 
 static void merge(struct sorting *s, uint32_t from, uint32_t middle, uint32_t to)
@@ -305,7 +307,7 @@ static void merge(struct sorting *s, uint32_t from, uint32_t middle, uint32_t to
     memcpy(s->order + from, s->spare + from, (to - from) * sizeof *s->order);
 }
 
-void value_sort(struct vm *vm, struct list *list, struct list *keys, bool is_reverse)
+void jinja_value_sort(struct vm *vm, struct list *list, struct list *keys, bool is_reverse)
 {
     uint32_t n = list->n;
     struct sorting s = {vm, keys->items, jinja_take_array(vm, n, sizeof(uint32_t)),

@@ -6,8 +6,8 @@
 
 /* ---- scopes ---- */
 
-struct activation *activation_new(struct vm *vm, const struct function *function,
-                                  struct activation *outer)
+struct activation *jinja_activation_new(struct vm *vm, const struct function *function,
+                                        struct activation *outer)
 {
     struct activation *act = jinja_take(vm, sizeof *act + function->n_slots * sizeof(struct value));
 
@@ -24,14 +24,14 @@ static inline struct value *slot_at(struct activation *act, struct place place)
     return &act->slots[place.slot];
 }
 
-void scope_enter(struct vm *vm, const struct scope *scope, struct activation *act)
+void jinja_scope_enter(struct vm *vm, const struct scope *scope, struct activation *act)
 {
     for (size_t i = 0; i < scope->n; i++) {
         const struct load *load = &scope->loads[i];
 
         switch (load->action) {
         case LOAD_RESOLVE:
-            act->slots[load->slot] = resolve(vm, load->name);
+            act->slots[load->slot] = jinja_resolve(vm, load->name);
             break;
         case LOAD_ALIAS:
             act->slots[load->slot] = *slot_at(act, load->from);
@@ -45,27 +45,26 @@ void scope_enter(struct vm *vm, const struct scope *scope, struct activation *ac
     }
 }
 
-void scope_leave(const struct scope *scope, struct activation *act)
+void jinja_scope_leave(const struct scope *scope, struct activation *act)
 {
     for (size_t i = 0; i < scope->n; i++)
         act->slots[scope->loads[i].slot] = v_missing();
 }
 
-static void unpack(struct vm *vm, const struct node *target, struct value v,
-                   struct activation *act)
+static void unpack(struct vm *vm, const struct node *target, struct value v, struct activation *act)
 {
-    struct iter *iter = iter_of(vm, v);
-    struct list *items = list_new(vm, target->n);
+    struct iter *iter = jinja_iter_of(vm, v);
+    struct list *items = jinja_list_new(vm, target->n);
     struct value item;
 
-    while (items->n < target->n && iter_next(vm, iter, &item))
-        list_add(vm, items, item);
+    while (items->n < target->n && jinja_iter_next(vm, iter, &item))
+        jinja_list_add(vm, items, item);
     if (items->n < target->n)
         jinja_error(vm, "not enough values to unpack (expected %zu, got %u)", target->n, items->n);
-    if (iter_next(vm, iter, &item))
+    if (jinja_iter_next(vm, iter, &item))
         jinja_error(vm, "too many values to unpack (expected %zu)", target->n);
     for (size_t i = 0; i < target->n; i++)
-        assign(vm, target->items[i], items->items[i], act);
+        jinja_assign(vm, target->items[i], items->items[i], act);
 }
 
 static void check_namespace(struct vm *vm, const struct node *target, struct activation *act)
@@ -74,16 +73,17 @@ static void check_namespace(struct vm *vm, const struct node *target, struct act
         jinja_error(vm, "cannot assign attribute on non-namespace object");
 }
 
-void assign(struct vm *vm, const struct node *target, struct value v, struct activation *act)
+void jinja_assign(struct vm *vm, const struct node *target, struct value v, struct activation *act)
 {
     if (target->kind == E_NAME) {
         *slot_at(act, target->place) = v;
     } else if (target->kind == E_NSREF) {
         check_namespace(vm, target, act);
-        dict_set(vm, slot_at(act, target->a->place)->dict, v_str(vm, target->name, F_LITERAL), v);
+        jinja_dict_set(vm, slot_at(act, target->a->place)->dict, v_str(vm, target->name, F_LITERAL),
+                       v);
     } else if (is_listy(v) && v.list->n == target->n) {
         for (size_t i = 0; i < target->n; i++)
-            assign(vm, target->items[i], v.list->items[i], act);
+            jinja_assign(vm, target->items[i], v.list->items[i], act);
     } else {
         unpack(vm, target, v, act);
     }
@@ -142,15 +142,14 @@ static void add_piece(struct vm *vm, struct value v, int line)
     if (output->n_pieces == output->pieces_capacity)
         grow_pieces(vm);
     output->pieces[output->n_pieces++] = (struct jinja_piece){
-        begin, begin + v.n, line, is_literal,
-        is_str(v) && v.flags & F_CONTEXT ? v.p : NULL,
+        begin, begin + v.n, line, is_literal, is_str(v) && v.flags & F_CONTEXT ? v.p : NULL,
     };
 }
 
-void out_write(struct vm *vm, struct value v, const struct node *node)
+void jinja_out_write(struct vm *vm, struct value v, const struct node *node)
 {
     if (!is_str(v))
-        v = value_str(vm, v);
+        v = jinja_value_str(vm, v);
     if (v.n == 0)
         return;
     if (vm->captures == 0) {
@@ -163,7 +162,7 @@ void out_write(struct vm *vm, struct value v, const struct node *node)
     write_bytes(vm, v.p, v.n);
 }
 
-void capture_begin(struct vm *vm, struct capture *capture)
+void jinja_capture_begin(struct vm *vm, struct capture *capture)
 {
     if (vm->captures++ == 0 && !vm->in_generation)
         vm->root_end = vm->output->text.n;
@@ -178,11 +177,11 @@ static void capture_drop(struct vm *vm, const struct capture *capture)
     vm->captures--;
 }
 
-struct value capture_end(struct vm *vm, struct capture *capture)
+struct value jinja_capture_end(struct vm *vm, struct capture *capture)
 {
     const struct buf *buf = &vm->output->text;
     size_t n = buf->n - capture->begin;
-    struct value v = v_chars("");
+    struct value v = jinja_v_chars("");
 
     if (capture->n_writes == 1) {
         v = capture->only;
@@ -206,24 +205,24 @@ static void run_output(struct vm *vm, const struct node *node, struct activation
         struct value v;
 
         if (item->kind == S_DATA) {
-            out_write(vm, item->value, item);
+            jinja_out_write(vm, item->value, item);
             continue;
         }
-        v = eval(vm, item, act);
+        v = jinja_eval(vm, item, act);
         if (node->escape == 1 || (node->escape == 2 && vm->autoescape))
-            v = value_escape(vm, v);
-        out_write(vm, v, item);
+            v = jinja_value_escape(vm, v);
+        jinja_out_write(vm, v, item);
     }
 }
 
 /* ---- loops ---- */
 
-bool loop_next(struct vm *vm, struct loop *loop, struct value *out)
+bool jinja_loop_next(struct vm *vm, struct loop *loop, struct value *out)
 {
     if (loop->after.type != V_MISSING) {
         *out = loop->after;
         loop->after = v_missing();
-    } else if (!iter_next(vm, loop->iter, out)) {
+    } else if (!jinja_iter_next(vm, loop->iter, out)) {
         return false;
     }
     loop->index0++;
@@ -232,19 +231,19 @@ bool loop_next(struct vm *vm, struct loop *loop, struct value *out)
     return true;
 }
 
-int64_t loop_length(struct vm *vm, struct loop *loop)
+int64_t jinja_loop_length(struct vm *vm, struct loop *loop)
 {
     int64_t n;
 
     if (loop->length >= 0)
         return loop->length;
     if (!loop->iter->is_generator && loop->iter->kind != I_LOOP &&
-        value_length(vm, loop->iter->source, &n)) {
+        jinja_value_length(vm, loop->iter->source, &n)) {
         loop->length = n;
     } else {
-        struct list *rest = list_of(vm, (struct value){.type = V_ITER, .iter = loop->iter});
+        struct list *rest = jinja_list_of(vm, (struct value){.type = V_ITER, .iter = loop->iter});
 
-        loop->iter = iter_of(vm, v_list(rest));
+        loop->iter = jinja_iter_of(vm, jinja_v_list(rest));
         loop->length = rest->n + loop->index0 + 1 + (loop->after.type != V_MISSING);
     }
     return loop->length;
@@ -252,12 +251,12 @@ int64_t loop_length(struct vm *vm, struct loop *loop)
 
 static struct value peek(struct vm *vm, struct loop *loop)
 {
-    if (loop->after.type == V_MISSING && !iter_next(vm, loop->iter, &loop->after))
+    if (loop->after.type == V_MISSING && !jinja_iter_next(vm, loop->iter, &loop->after))
         loop->after = v_missing();
     return loop->after;
 }
 
-struct value loop_attribute(struct vm *vm, struct loop *loop, struct str name, bool *found)
+struct value jinja_loop_attribute(struct vm *vm, struct loop *loop, struct str name, bool *found)
 {
     struct value v;
 
@@ -271,20 +270,20 @@ struct value loop_attribute(struct vm *vm, struct loop *loop, struct str name, b
     if (str_is(name, "last"))
         return v_bool(peek(vm, loop).type == V_MISSING);
     if (str_is(name, "length"))
-        return v_int(loop_length(vm, loop));
+        return v_int(jinja_loop_length(vm, loop));
     if (str_is(name, "revindex"))
-        return v_int(loop_length(vm, loop) - loop->index0);
+        return v_int(jinja_loop_length(vm, loop) - loop->index0);
     if (str_is(name, "revindex0"))
-        return v_int(loop_length(vm, loop) - loop->index0 - 1);
+        return v_int(jinja_loop_length(vm, loop) - loop->index0 - 1);
     if (str_is(name, "depth"))
         return v_int(loop->depth0 + 1);
     if (str_is(name, "depth0"))
         return v_int(loop->depth0);
     if (str_is(name, "previtem"))
-        return loop->index0 == 0 ? v_hint("there is no previous item") : loop->before;
+        return loop->index0 == 0 ? jinja_v_hint("there is no previous item") : loop->before;
     if (str_is(name, "nextitem")) {
         v = peek(vm, loop);
-        return v.type == V_MISSING ? v_hint("there is no next item") : v;
+        return v.type == V_MISSING ? jinja_v_hint("there is no next item") : v;
     }
     *found = false;
     return v_missing();
@@ -295,32 +294,28 @@ static struct loop *loop_new(struct vm *vm, const struct node *node, struct iter
 {
     struct loop *loop = jinja_take(vm, sizeof *loop);
 
-    *loop = (struct loop){.iter = iter,
-                          .index0 = -1,
-                          .length = -1,
-                          .depth0 = depth0,
-                          .node = node,
-                          .outer = outer};
+    *loop = (struct loop){
+        .iter = iter, .index0 = -1, .length = -1, .depth0 = depth0, .node = node, .outer = outer};
     return loop;
 }
 
 /* Runs the body for what the iterator gives. `act` is where the body's variables are, `outer` where
  * the loop stands. */
-static enum flow run_loop(struct vm *vm, const struct node *node, struct iter *iter,
-                          int64_t depth0, struct activation *act, struct activation *outer)
+static enum flow run_loop(struct vm *vm, const struct node *node, struct iter *iter, int64_t depth0,
+                          struct activation *act, struct activation *outer)
 {
     struct loop *loop = node->is_extended ? loop_new(vm, node, iter, depth0, outer) : NULL;
     struct value item;
     bool is_empty = true;
     enum flow flow = FLOW_ON;
 
-    while (loop ? loop_next(vm, loop, &item) : iter_next(vm, iter, &item)) {
+    while (loop ? jinja_loop_next(vm, loop, &item) : jinja_iter_next(vm, iter, &item)) {
         jinja_step(vm);
-        assign(vm, node->a, item, act);
+        jinja_assign(vm, node->a, item, act);
         if (loop)
             *slot_at(act, node->place) = (struct value){.type = V_LOOP, .loop = loop};
-        scope_enter(vm, &node->scope, act);
-        flow = exec(vm, &node->body, act);
+        jinja_scope_enter(vm, &node->scope, act);
+        flow = jinja_exec(vm, &node->body, act);
         if (flow == FLOW_CONTINUE) {
             flow = FLOW_ON;
             continue;
@@ -329,12 +324,12 @@ static enum flow run_loop(struct vm *vm, const struct node *node, struct iter *i
             break;
         is_empty = false; /* not after break or continue: so Jinja2 runs the else then */
     }
-    scope_leave(&node->scope, act);
+    jinja_scope_leave(&node->scope, act);
     if (!is_empty || node->other.n == 0)
         return FLOW_ON;
-    scope_enter(vm, &node->other_scope, act);
-    flow = exec(vm, &node->other, act);
-    scope_leave(&node->other_scope, act);
+    jinja_scope_enter(vm, &node->other_scope, act);
+    flow = jinja_exec(vm, &node->other, act);
+    jinja_scope_leave(&node->other_scope, act);
     return flow;
 }
 
@@ -351,23 +346,23 @@ static struct iter *tested(struct vm *vm, const struct node *node, struct iter *
 static struct value run_recursive(struct vm *vm, const struct node *node, struct value iterable,
                                   int64_t depth0, struct activation *outer)
 {
-    struct activation *act = activation_new(vm, node->function, outer);
+    struct activation *act = jinja_activation_new(vm, node->function, outer);
     struct capture capture;
     struct iter *iter;
 
     if (++vm->depth > vm->depth_limit)
         jinja_too_much(vm, "depth");
     jinja_check_stack(vm);
-    iter = iter_of(vm, iterable);
+    iter = jinja_iter_of(vm, iterable);
     if (node->c)
         iter = tested(vm, node, iter, outer);
-    capture_begin(vm, &capture);
+    jinja_capture_begin(vm, &capture);
     run_loop(vm, node, iter, depth0, act, outer);
     vm->depth--;
-    return capture_end(vm, &capture);
+    return jinja_capture_end(vm, &capture);
 }
 
-struct value loop_recurse(struct vm *vm, struct loop *loop, struct value iterable)
+struct value jinja_loop_recurse(struct vm *vm, struct loop *loop, struct value iterable)
 {
     if (!loop->node->is_recursive)
         jinja_error(vm, "the loop must have the 'recursive' marker to be called recursively");
@@ -376,19 +371,19 @@ struct value loop_recurse(struct vm *vm, struct loop *loop, struct value iterabl
 
 static enum flow run_for_statement(struct vm *vm, const struct node *node, struct activation *act)
 {
-    struct value iterable = eval(vm, node->b, act);
+    struct value iterable = jinja_eval(vm, node->b, act);
     struct iter here;
     struct iter *iter = &here;
 
     vm->line = node->line;
     if (node->is_recursive) {
-        out_write(vm, run_recursive(vm, node, iterable, 0, act), node);
+        jinja_out_write(vm, run_recursive(vm, node, iterable, 0, act), node);
         return FLOW_ON;
     }
     if (node->is_extended || node->c || iterable.type == V_ITER || iterable.type == V_LOOP)
-        iter = iter_of(vm, iterable);
-    else if (!value_iterate(vm, iterable, &here))
-        jinja_error(vm, "'%s' object is not iterable", value_type_name(iterable));
+        iter = jinja_iter_of(vm, iterable);
+    else if (!jinja_value_iterate(vm, iterable, &here))
+        jinja_error(vm, "'%s' object is not iterable", jinja_value_type_name(iterable));
     if (node->c)
         iter = tested(vm, node, iter, act);
     return run_loop(vm, node, iter, 0, act, act);
@@ -402,11 +397,11 @@ static enum flow run_captured(struct vm *vm, const struct node *node, struct act
     struct capture capture;
     enum flow flow;
 
-    scope_enter(vm, &node->scope, act);
-    capture_begin(vm, &capture);
-    flow = exec(vm, &node->body, act);
+    jinja_scope_enter(vm, &node->scope, act);
+    jinja_capture_begin(vm, &capture);
+    flow = jinja_exec(vm, &node->body, act);
     if (flow == FLOW_ON)
-        *out = capture_end(vm, &capture);
+        *out = jinja_capture_end(vm, &capture);
     else
         capture_drop(vm, &capture);
     return flow;
@@ -421,15 +416,15 @@ static enum flow run_set_block(struct vm *vm, const struct node *node, struct ac
         return flow;
     vm->line = node->line;
     if (node->b) {
-        v = eval_filter_on(vm, node->b, act, v);
+        v = jinja_eval_filter_on(vm, node->b, act, v);
         if (vm->autoescape) {
-            v = value_soft(vm, v);
+            v = jinja_value_soft(vm, v);
             v.flags |= F_MARKUP;
         }
     }
-    assign(vm, node->a, v, act);
+    jinja_assign(vm, node->a, v, act);
     export_names(vm, node, act);
-    scope_leave(&node->scope, act);
+    jinja_scope_leave(&node->scope, act);
     return FLOW_ON;
 }
 
@@ -441,8 +436,8 @@ static enum flow run_filter_block(struct vm *vm, const struct node *node, struct
     if (flow != FLOW_ON)
         return flow;
     vm->line = node->line;
-    out_write(vm, eval_filter_on(vm, node->b, act, v), node);
-    scope_leave(&node->scope, act);
+    jinja_out_write(vm, jinja_eval_filter_on(vm, node->b, act, v), node);
+    jinja_scope_leave(&node->scope, act);
     return FLOW_ON;
 }
 
@@ -450,11 +445,11 @@ static enum flow run_with(struct vm *vm, const struct node *node, struct activat
 {
     enum flow flow;
 
-    scope_enter(vm, &node->scope, act);
+    jinja_scope_enter(vm, &node->scope, act);
     for (size_t i = 0; i < node->n; i++)
-        assign(vm, node->items[i], eval(vm, node->defaults[i], act), act);
-    flow = exec(vm, &node->body, act);
-    scope_leave(&node->scope, act);
+        jinja_assign(vm, node->items[i], jinja_eval(vm, node->defaults[i], act), act);
+    flow = jinja_exec(vm, &node->body, act);
+    jinja_scope_leave(&node->scope, act);
     return flow;
 }
 
@@ -463,20 +458,20 @@ static enum flow run_autoescape(struct vm *vm, const struct node *node, struct a
     bool before = vm->autoescape;
     enum flow flow;
 
-    scope_enter(vm, &node->scope, act);
-    vm->autoescape = value_truth(vm, eval(vm, node->a, act));
-    flow = exec(vm, &node->body, act);
+    jinja_scope_enter(vm, &node->scope, act);
+    vm->autoescape = jinja_value_truth(vm, jinja_eval(vm, node->a, act));
+    flow = jinja_exec(vm, &node->body, act);
     vm->autoescape = before;
-    scope_leave(&node->scope, act);
+    jinja_scope_leave(&node->scope, act);
     return flow;
 }
 
 static void run_block(struct vm *vm, const struct node *node, struct activation *act)
 {
-    struct activation *inner = activation_new(vm, node->function, act);
+    struct activation *inner = jinja_activation_new(vm, node->function, act);
 
-    scope_enter(vm, &node->scope, inner);
-    exec(vm, &node->body, inner);
+    jinja_scope_enter(vm, &node->scope, inner);
+    jinja_exec(vm, &node->body, inner);
 }
 
 static struct value new_macro(struct vm *vm, const struct node *node, struct activation *act)
@@ -521,7 +516,7 @@ static void run_generation(struct vm *vm, const struct node *node, struct activa
     bool is_top = vm->captures == 0 && vm->in_generation == 0;
     size_t from = vm->output->text.n;
     size_t begin = is_top ? from : vm->root_end;
-    struct activation *inner = activation_new(vm, node->function, act);
+    struct activation *inner = jinja_activation_new(vm, node->function, act);
 
     if (is_top)
         vm->root_end = from;
@@ -529,14 +524,14 @@ static void run_generation(struct vm *vm, const struct node *node, struct activa
         jinja_too_much(vm, "depth");
     jinja_check_stack(vm);
     vm->in_generation++;
-    scope_enter(vm, &node->scope, inner);
+    jinja_scope_enter(vm, &node->scope, inner);
     if (node->takes_caller)
-        inner->slots[node->caller_slot] = v_hint("No caller defined");
+        inner->slots[node->caller_slot] = jinja_v_hint("No caller defined");
     if (node->takes_kwargs)
-        inner->slots[node->kwargs_slot] = v_dict(dict_new(vm, 0));
+        inner->slots[node->kwargs_slot] = jinja_v_dict(jinja_dict_new(vm, 0));
     if (node->takes_varargs)
-        inner->slots[node->varargs_slot] = v_tuple(list_new(vm, 0));
-    exec(vm, &node->body, inner);
+        inner->slots[node->varargs_slot] = jinja_v_tuple(jinja_list_new(vm, 0));
+    jinja_exec(vm, &node->body, inner);
     vm->in_generation--;
     vm->depth--;
     add_span(vm, begin, begin + (vm->output->text.n - from));
@@ -547,7 +542,7 @@ static void run_call_block(struct vm *vm, const struct node *node, struct activa
     if (node->is_generation)
         run_generation(vm, node, act);
     else
-        out_write(vm, eval_call_of(vm, node->a, act, new_macro(vm, node, act)), node);
+        jinja_out_write(vm, jinja_eval_call_of(vm, node->a, act, new_macro(vm, node, act)), node);
 }
 
 static enum flow exec_statement(struct vm *vm, const struct node *node, struct activation *act)
@@ -557,18 +552,18 @@ static enum flow exec_statement(struct vm *vm, const struct node *node, struct a
         run_output(vm, node, act);
         return FLOW_ON;
     case S_IF:
-        if (value_truth(vm, eval(vm, node->a, act)))
-            return exec(vm, &node->body, act);
+        if (jinja_value_truth(vm, jinja_eval(vm, node->a, act)))
+            return jinja_exec(vm, &node->body, act);
         for (size_t i = 0; i < node->n; i++)
-            if (value_truth(vm, eval(vm, node->items[i]->a, act)))
-                return exec(vm, &node->items[i]->body, act);
-        return exec(vm, &node->other, act);
+            if (jinja_value_truth(vm, jinja_eval(vm, node->items[i]->a, act)))
+                return jinja_exec(vm, &node->items[i]->body, act);
+        return jinja_exec(vm, &node->other, act);
     case S_FOR:
         return run_for_statement(vm, node, act);
     case S_SET:
         if (node->a->kind == E_NSREF)
             check_namespace(vm, node->a, act);
-        assign(vm, node->a, eval(vm, node->b, act), act);
+        jinja_assign(vm, node->a, jinja_eval(vm, node->b, act), act);
         if (node->n_exports)
             export_names(vm, node, act);
         return FLOW_ON;
@@ -599,7 +594,7 @@ static enum flow exec_statement(struct vm *vm, const struct node *node, struct a
     }
 }
 
-enum flow exec(struct vm *vm, const struct body *body, struct activation *act)
+enum flow jinja_exec(struct vm *vm, const struct body *body, struct activation *act)
 {
     for (size_t i = 0; i < body->n; i++) {
         enum flow flow;

@@ -12,19 +12,20 @@ static struct value filter_length(struct vm *vm, struct value v, const struct va
     int64_t n;
 
     (void)args;
-    if (!value_length(vm, v, &n))
-        jinja_error(vm, "object of type '%s' has no len()", value_type_name(v));
+    if (!jinja_value_length(vm, v, &n))
+        jinja_error(vm, "object of type '%s' has no len()", jinja_value_type_name(v));
     return v_int(n);
 }
 
 static struct value filter_default(struct vm *vm, struct value v, const struct value *args)
 {
-    bool is_off = v.type == V_UNDEFINED ||
-                  (args[1].type != V_MISSING && value_truth(vm, args[1]) && !value_truth(vm, v));
+    bool is_off =
+        v.type == V_UNDEFINED ||
+        (args[1].type != V_MISSING && jinja_value_truth(vm, args[1]) && !jinja_value_truth(vm, v));
 
     if (!is_off)
         return v;
-    return args[0].type == V_MISSING ? v_chars("") : args[0];
+    return args[0].type == V_MISSING ? jinja_v_chars("") : args[0];
 }
 
 static struct value filter_abs(struct vm *vm, struct value v, const struct value *args)
@@ -35,8 +36,9 @@ static struct value filter_abs(struct vm *vm, struct value v, const struct value
     if (v.type == V_FLOAT)
         return v_float(fabs(v.f));
     if (!is_number(v))
-        jinja_error(vm, "bad operand type for abs(): '%s'", value_type_name(v));
-    return number_compare(vm, v, v_int(0)) < 0 ? value_negate(vm, v) : value_plus(vm, v);
+        jinja_error(vm, "bad operand type for abs(): '%s'", jinja_value_type_name(v));
+    return jinja_number_compare(vm, v, v_int(0)) < 0 ? jinja_value_negate(vm, v)
+                                                     : jinja_value_plus(vm, v);
 }
 
 static struct value or_default(struct value given, struct value otherwise)
@@ -53,13 +55,13 @@ static bool int_of(struct vm *vm, struct value v, struct value *out)
         jinja_error(vm, "cannot convert float infinity to integer");
     if (!is_number(v) || (v.type == V_FLOAT && isnan(v.f)))
         return false;
-    *out = v.type == V_FLOAT ? int_of_double(vm, v.f) : v.type == V_BOOL ? v_int(v.i) : v;
+    *out = v.type == V_FLOAT ? jinja_int_of_double(vm, v.f) : v.type == V_BOOL ? v_int(v.i) : v;
     return true;
 }
 
 static struct value filter_int(struct vm *vm, struct value v, const struct value *args)
 {
-    int64_t base = args[1].type == V_MISSING ? 10 : value_index(vm, args[1], "base");
+    int64_t base = args[1].type == V_MISSING ? 10 : jinja_value_index(vm, args[1], "base");
     struct value out;
     double f;
 
@@ -68,13 +70,13 @@ static struct value filter_int(struct vm *vm, struct value v, const struct value
     if (!is_str(v))
         return int_of(vm, v, &out) ? out : or_default(args[0], v_int(0));
     if ((base == 0 || (base >= 2 && base <= 36)) &&
-        text_parse_int(vm, str_v(v), (int)base, &out))
+        jinja_text_parse_int(vm, str_v(v), (int)base, &out))
         return out;
-    if (!text_parse_float(str_v(v), &f) || isnan(f))
+    if (!jinja_text_parse_float(str_v(v), &f) || isnan(f))
         return or_default(args[0], v_int(0));
     if (isinf(f))
         jinja_error(vm, "cannot convert float infinity to integer");
-    return int_of_double(vm, f);
+    return jinja_int_of_double(vm, f);
 }
 
 static struct value filter_float(struct vm *vm, struct value v, const struct value *args)
@@ -83,23 +85,23 @@ static struct value filter_float(struct vm *vm, struct value v, const struct val
 
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
-    if (is_str(v) && text_parse_float(str_v(v), &f))
+    if (is_str(v) && jinja_text_parse_float(str_v(v), &f))
         return v_float(f);
     if (!is_number(v))
         return or_default(args[0], v_float(0));
-    return v_float(value_double(vm, v));
+    return v_float(jinja_value_double(vm, v));
 }
 
 static struct value filter_string(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    return value_soft(vm, v);
+    return jinja_value_soft(vm, v);
 }
 
 static struct value filter_safe(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    v = value_soft(vm, v);
+    v = jinja_value_soft(vm, v);
     v.flags |= F_MARKUP;
     return v;
 }
@@ -107,28 +109,28 @@ static struct value filter_safe(struct vm *vm, struct value v, const struct valu
 static struct value filter_escape(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    return value_escape(vm, v);
+    return jinja_value_escape(vm, v);
 }
 
 static struct value filter_forceescape(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    return value_escape(vm, value_str(vm, v));
+    return jinja_value_escape(vm, jinja_value_str(vm, v));
 }
 
 static struct value filter_attr(struct vm *vm, struct value v, const struct value *args)
 {
-    struct value name = value_str(vm, args[0]);
+    struct value name = jinja_value_str(vm, args[0]);
     struct value out;
 
     if (v.type == V_UNDEFINED && !str_starts(str_v(name), "__"))
         jinja_undefined_error(vm, v);
-    if (!python_attribute(vm, v, str_v(name), &out))
-        return v_undefined(U_ATTRIBUTE, v, str_v(name));
+    if (!jinja_python_attribute(vm, v, str_v(name), &out))
+        return jinja_v_undefined(U_ATTRIBUTE, v, str_v(name));
     if (name.n && name.p[0] == '_')
-        return v_undefined(U_UNSAFE, v, str_v(name));
+        return jinja_v_undefined(U_UNSAFE, v, str_v(name));
     if (out.type == V_METHOD && out.method->which < 0)
-        return v_undefined(U_UNSAFE, v, str_v(name));
+        return jinja_v_undefined(U_UNSAFE, v, str_v(name));
     return out;
 }
 
@@ -157,27 +159,28 @@ static struct value round_int(struct vm *vm, struct value v, int64_t digits)
     int sign;
 
     if (digits >= 0)
-        return value_plus(vm, v);
+        return jinja_value_plus(vm, v);
     if (digits < -4000)
         return v_int(0);
-    unit = value_binary(vm, E_POW, v_int(10), v_int(-digits));
-    rest = value_binary(vm, E_MOD, v, unit);
-    down = value_binary(vm, E_SUB, v, rest);
-    half = value_binary(vm, E_MUL, rest, v_int(2));
-    sign = number_compare(vm, half, unit);
+    unit = jinja_value_binary(vm, E_POW, v_int(10), v_int(-digits));
+    rest = jinja_value_binary(vm, E_MOD, v, unit);
+    down = jinja_value_binary(vm, E_SUB, v, rest);
+    half = jinja_value_binary(vm, E_MUL, rest, v_int(2));
+    sign = jinja_number_compare(vm, half, unit);
     if (sign == 0)
-        sign = value_equal(vm,
-                           value_binary(vm, E_MOD, value_binary(vm, E_FLOORDIV, down, unit),
-                                        v_int(2)),
-                           v_int(1))
+        sign = jinja_value_equal(vm,
+                                 jinja_value_binary(vm, E_MOD,
+                                                    jinja_value_binary(vm, E_FLOORDIV, down, unit),
+                                                    v_int(2)),
+                                 v_int(1))
                    ? 1
                    : -1;
-    return sign > 0 ? value_binary(vm, E_ADD, down, unit) : down;
+    return sign > 0 ? jinja_value_binary(vm, E_ADD, down, unit) : down;
 }
 
 static struct value filter_round(struct vm *vm, struct value v, const struct value *args)
 {
-    struct value method = or_default(args[1], v_chars("common"));
+    struct value method = or_default(args[1], jinja_v_chars("common"));
     struct value scale;
     struct value scaled;
     double f;
@@ -188,27 +191,27 @@ static struct value filter_round(struct vm *vm, struct value v, const struct val
         jinja_error(vm, "method must be common, ceil or floor");
     if (str_is(str_v(method), "common")) {
         if (v.type == V_UNDEFINED || !is_number(v))
-            jinja_error(vm, "type %s doesn't define __round__ method", value_type_name(v));
+            jinja_error(vm, "type %s doesn't define __round__ method", jinja_value_type_name(v));
         if (args[0].type == V_NONE) {
             if (v.type != V_FLOAT)
-                return value_plus(vm, v);
+                return jinja_value_plus(vm, v);
             if (!isfinite(v.f))
                 jinja_error(vm, "cannot convert float to integer");
-            return int_of_double(vm, rint(v.f));
+            return jinja_int_of_double(vm, rint(v.f));
         }
-        digits = args[0].type == V_MISSING ? 0 : value_index(vm, args[0], "precision");
+        digits = args[0].type == V_MISSING ? 0 : jinja_value_index(vm, args[0], "precision");
         return v.type == V_FLOAT ? v_float(round_digits(v.f, digits)) : round_int(vm, v, digits);
     }
-    scale = value_binary(vm, E_POW, v_int(10), or_default(args[0], v_int(0)));
-    scaled = value_binary(vm, E_MUL, v, scale);
+    scale = jinja_value_binary(vm, E_POW, v_int(10), or_default(args[0], v_int(0)));
+    scaled = jinja_value_binary(vm, E_MUL, v, scale);
     if (!is_number(scaled))
-        jinja_error(vm, "must be real number, not %s", value_type_name(scaled));
+        jinja_error(vm, "must be real number, not %s", jinja_value_type_name(scaled));
     if (scaled.type != V_FLOAT)
-        return value_binary(vm, E_DIV, scaled, scale);
+        return jinja_value_binary(vm, E_DIV, scaled, scale);
     if (!isfinite(scaled.f))
         jinja_error(vm, "cannot convert float to integer");
     f = str_is(str_v(method), "ceil") ? ceil(scaled.f) : floor(scaled.f);
-    return value_binary(vm, E_DIV, int_of_double(vm, f), scale);
+    return jinja_value_binary(vm, E_DIV, jinja_int_of_double(vm, f), scale);
 }
 
 static const struct filter plain[] = {
@@ -216,7 +219,7 @@ static const struct filter plain[] = {
     {"count", "", 0, 0, filter_length, NULL},
     {"default", "default_value boolean", 2, 0, filter_default, NULL},
     {"d", "default_value boolean", 2, 0, filter_default, NULL},
-    {"tojson", "ensure_ascii indent separators sort_keys", 4, 0, filter_tojson, NULL},
+    {"tojson", "ensure_ascii indent separators sort_keys", 4, 0, jinja_filter_tojson, NULL},
     {"string", "", 0, 0, filter_string, NULL},
     {"safe", "", 0, 0, filter_safe, NULL},
     {"int", "default base", 2, 0, filter_int, NULL},
@@ -229,16 +232,16 @@ static const struct filter plain[] = {
     {"attr", "name", 1, 1, filter_attr, NULL},
 };
 
-const struct filter *filter_find(struct str name)
+const struct filter *jinja_filter_find(struct str name)
 {
     struct {
         const struct filter *rows;
         size_t n;
     } tables[4] = {{plain, sizeof plain / sizeof plain[0]}};
 
-    tables[1].rows = filters_of_texts(&tables[1].n);
-    tables[2].rows = filters_of_lists(&tables[2].n);
-    tables[3].rows = filters_of_more(&tables[3].n);
+    tables[1].rows = jinja_filters_of_texts(&tables[1].n);
+    tables[2].rows = jinja_filters_of_lists(&tables[2].n);
+    tables[3].rows = jinja_filters_of_more(&tables[3].n);
     for (size_t t = 0; t < 4; t++)
         for (size_t i = 0; i < tables[t].n; i++)
             if (str_is(name, tables[t].rows[i].name))
@@ -246,8 +249,8 @@ const struct filter *filter_find(struct str name)
     return NULL;
 }
 
-struct value filter_apply(struct vm *vm, const struct filter *filter, struct value v,
-                          const struct call *call)
+struct value jinja_filter_apply(struct vm *vm, const struct filter *filter, struct value v,
+                                const struct call *call)
 {
     struct value args[8];
 
@@ -261,7 +264,7 @@ struct value filter_apply(struct vm *vm, const struct filter *filter, struct val
         struct call named = *call;
 
         named.what = filter->name;
-        call_bind(vm, &named, filter->params, filter->n_required, args);
+        jinja_call_bind(vm, &named, filter->params, filter->n_required, args);
     }
     return filter->run(vm, v, args);
 }

@@ -1,5 +1,5 @@
-/* Filters on lists and dicts. See jinja_parts.h. The lazy ones only note what they are to do; the work
- * is iterate.c's. */
+/* Filters on lists and dicts. See jinja_parts.h. The lazy ones only note what they are to do; the
+ * work is iterate.c's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,26 +13,27 @@ static bool is_given(struct value v)
 static struct value filter_join(struct vm *vm, struct value v, const struct value *args)
 {
     struct text out = {.vm = vm};
-    struct value separator = args[0].type == V_MISSING ? v_chars("") : args[0];
-    struct list *parts = is_given(args[1]) ? attribute_parts(vm, args[1]) : NULL;
+    struct value separator = args[0].type == V_MISSING ? jinja_v_chars("") : args[0];
+    struct list *parts = is_given(args[1]) ? jinja_attribute_parts(vm, args[1]) : NULL;
     bool makes_markup = vm->autoescape && is_str(separator) && separator.flags & F_MARKUP;
-    struct list *items = list_of(vm, v);
+    struct list *items = jinja_list_of(vm, v);
 
     if (parts)
         for (uint32_t i = 0; i < items->n; i++)
-            items->items[i] = attribute_of(vm, items->items[i], parts, v_missing());
+            items->items[i] = jinja_attribute_of(vm, items->items[i], parts, v_missing());
     for (uint32_t i = 0; vm->autoescape && i < items->n; i++)
-        makes_markup = makes_markup || (is_str(items->items[i]) &&
-                                        items->items[i].flags & F_MARKUP);
-    separator = makes_markup ? value_escape(vm, separator) : value_str(vm, separator);
+        makes_markup =
+            makes_markup || (is_str(items->items[i]) && items->items[i].flags & F_MARKUP);
+    separator = makes_markup ? jinja_value_escape(vm, separator) : jinja_value_str(vm, separator);
     if (items->n == 1 && !makes_markup)
-        return value_str(vm, items->items[0]);
+        return jinja_value_str(vm, items->items[0]);
     for (uint32_t i = 0; i < items->n; i++) {
         if (i)
-            text_str(&out, separator);
-        print_str(&out, makes_markup ? value_escape(vm, items->items[i]) : items->items[i]);
+            jinja_text_str(&out, separator);
+        jinja_print_str(&out,
+                        makes_markup ? jinja_value_escape(vm, items->items[i]) : items->items[i]);
     }
-    v = text_value(&out);
+    v = jinja_text_value(&out);
     v.flags = makes_markup ? F_MARKUP : 0;
     return v;
 }
@@ -42,8 +43,9 @@ static struct value filter_first(struct vm *vm, struct value v, const struct val
     struct value out;
 
     (void)args;
-    return iter_next(vm, iter_of(vm, v), &out) ? out
-                                               : v_hint("No first item, sequence was empty.");
+    return jinja_iter_next(vm, jinja_iter_of(vm, v), &out)
+               ? out
+               : jinja_v_hint("No first item, sequence was empty.");
 }
 
 static struct value filter_last(struct vm *vm, struct value v, const struct value *args)
@@ -53,18 +55,19 @@ static struct value filter_last(struct vm *vm, struct value v, const struct valu
 
     (void)args;
     if (is_str(v)) {
-        out = text_char(vm, v, -1, &found);
-        return found ? out : v_hint("No last item, sequence was empty.");
+        out = jinja_text_char(vm, v, -1, &found);
+        return found ? out : jinja_v_hint("No last item, sequence was empty.");
     }
-    if (!value_reversed(vm, v, &back))
-        jinja_error(vm, "'%s' object is not reversible", value_type_name(v));
-    return iter_next(vm, back.iter, &out) ? out : v_hint("No last item, sequence was empty.");
+    if (!jinja_value_reversed(vm, v, &back))
+        jinja_error(vm, "'%s' object is not reversible", jinja_value_type_name(v));
+    return jinja_iter_next(vm, back.iter, &out) ? out
+                                                : jinja_v_hint("No last item, sequence was empty.");
 }
 
 static struct value filter_list(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    return v_list(list_of(vm, v));
+    return jinja_v_list(jinja_list_of(vm, v));
 }
 
 static struct value filter_reverse(struct vm *vm, struct value v, const struct value *args)
@@ -76,25 +79,25 @@ static struct value filter_reverse(struct vm *vm, struct value v, const struct v
     if (is_str(v)) {
         struct value bounds[3] = {v_none(), v_none(), v_int(-1)};
 
-        return value_slice(vm, v, bounds);
+        return jinja_value_slice(vm, v, bounds);
     }
-    if (value_reversed(vm, v, &out))
+    if (jinja_value_reversed(vm, v, &out))
         return out;
     if (v.type != V_ITER && v.type != V_LOOP)
         jinja_error(vm, "argument must be iterable");
-    list = list_of(vm, v);
+    list = jinja_list_of(vm, v);
     for (uint32_t i = 0; i + i + 1 < list->n; i++) {
         struct value swapped = list->items[i];
 
         list->items[i] = list->items[list->n - 1 - i];
         list->items[list->n - 1 - i] = swapped;
     }
-    return v_list(list);
+    return jinja_v_list(list);
 }
 
 static struct value ignore_case(struct vm *vm, struct value v)
 {
-    return is_str(v) ? text_case(vm, v, CASE_LOWER) : v;
+    return is_str(v) ? jinja_text_case(vm, v, CASE_LOWER) : v;
 }
 
 /* ---- sorting ---- */
@@ -103,45 +106,46 @@ static struct value ignore_case(struct vm *vm, struct value v)
 static struct list *sort_keys(struct vm *vm, const struct list *items, struct value attribute,
                               bool is_sensitive)
 {
-    struct list *keys = list_new(vm, items->n);
-    struct list *paths = list_new(vm, 2);
+    struct list *keys = jinja_list_new(vm, items->n);
+    struct list *paths = jinja_list_new(vm, 2);
     struct list *names = is_str(attribute)
-                             ? text_split(vm, attribute, v_chars(","), -1, false)
-                             : list_new(vm, 1);
+                             ? jinja_text_split(vm, attribute, jinja_v_chars(","), -1, false)
+                             : jinja_list_new(vm, 1);
 
     if (!is_str(attribute))
-        list_add(vm, names, attribute);
+        jinja_list_add(vm, names, attribute);
     for (uint32_t i = 0; i < names->n; i++)
-        list_add(vm, paths, v_list(attribute_parts(vm, names->items[i])));
+        jinja_list_add(vm, paths, jinja_v_list(jinja_attribute_parts(vm, names->items[i])));
     for (uint32_t i = 0; i < items->n; i++) {
-        struct list *key = list_new(vm, paths->n);
+        struct list *key = jinja_list_new(vm, paths->n);
 
         for (uint32_t p = 0; p < paths->n; p++) {
-            struct value v = attribute_of(vm, items->items[i], paths->items[p].list, v_missing());
+            struct value v =
+                jinja_attribute_of(vm, items->items[i], paths->items[p].list, v_missing());
 
-            list_add(vm, key, is_sensitive ? v : ignore_case(vm, v));
+            jinja_list_add(vm, key, is_sensitive ? v : ignore_case(vm, v));
         }
-        list_add(vm, keys, v_list(key));
+        jinja_list_add(vm, keys, jinja_v_list(key));
     }
     return keys;
 }
 
 static bool flag(struct vm *vm, struct value v)
 {
-    return v.type != V_MISSING && value_truth(vm, v);
+    return v.type != V_MISSING && jinja_value_truth(vm, v);
 }
 
 static struct value filter_sort(struct vm *vm, struct value v, const struct value *args)
 {
-    struct list *list = list_of(vm, v);
+    struct list *list = jinja_list_of(vm, v);
 
-    value_sort(vm, list, sort_keys(vm, list, args[2], flag(vm, args[1])), flag(vm, args[0]));
-    return v_list(list);
+    jinja_value_sort(vm, list, sort_keys(vm, list, args[2], flag(vm, args[1])), flag(vm, args[0]));
+    return jinja_v_list(list);
 }
 
 static struct value filter_dictsort(struct vm *vm, struct value v, const struct value *args)
 {
-    struct value by = args[1].type == V_MISSING ? v_chars("key") : args[1];
+    struct value by = args[1].type == V_MISSING ? jinja_v_chars("key") : args[1];
     struct list *items, *keys;
     bool by_value;
 
@@ -151,52 +155,52 @@ static struct value filter_dictsort(struct vm *vm, struct value v, const struct 
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
     if (v.type != V_DICT)
-        jinja_error(vm, "'%s' object has no attribute 'items'", value_type_name(v));
-    items = list_new(vm, v.dict->n);
-    keys = list_new(vm, v.dict->n);
+        jinja_error(vm, "'%s' object has no attribute 'items'", jinja_value_type_name(v));
+    items = jinja_list_new(vm, v.dict->n);
+    keys = jinja_list_new(vm, v.dict->n);
     for (uint32_t i = 0; i < v.dict->n; i++) {
         const struct entry *entry = &v.dict->entries[i];
         struct value key = by_value ? entry->value : entry->key;
 
-        list_add(vm, items, v_pair(vm, entry->key, entry->value));
-        list_add(vm, keys, flag(vm, args[0]) ? key : ignore_case(vm, key));
+        jinja_list_add(vm, items, jinja_v_pair(vm, entry->key, entry->value));
+        jinja_list_add(vm, keys, flag(vm, args[0]) ? key : ignore_case(vm, key));
     }
-    value_sort(vm, items, keys, flag(vm, args[2]));
-    return v_list(items);
+    jinja_value_sort(vm, items, keys, flag(vm, args[2]));
+    return jinja_v_list(items);
 }
 
 static struct value filter_groupby(struct vm *vm, struct value v, const struct value *args)
 {
-    struct list *items = list_of(vm, v);
-    struct list *parts = attribute_parts(vm, args[0]);
-    struct list *keys = list_new(vm, items->n);
-    struct list *order = list_new(vm, items->n);
-    struct list *out = list_new(vm, 8);
+    struct list *items = jinja_list_of(vm, v);
+    struct list *parts = jinja_attribute_parts(vm, args[0]);
+    struct list *keys = jinja_list_new(vm, items->n);
+    struct list *order = jinja_list_new(vm, items->n);
+    struct list *out = jinja_list_new(vm, 8);
     bool is_sensitive = flag(vm, args[2]);
 
     for (uint32_t i = 0; i < items->n; i++) {
-        struct value key = attribute_of(vm, items->items[i], parts, args[1]);
+        struct value key = jinja_attribute_of(vm, items->items[i], parts, args[1]);
 
-        list_add(vm, keys, is_sensitive ? key : ignore_case(vm, key));
-        list_add(vm, order, v_int(i));
+        jinja_list_add(vm, keys, is_sensitive ? key : ignore_case(vm, key));
+        jinja_list_add(vm, order, v_int(i));
     }
-    value_sort(vm, order, keys, false);
+    jinja_value_sort(vm, order, keys, false);
     for (uint32_t i = 0; i < order->n;) {
         struct value key = keys->items[order->items[i].i];
-        struct list *group = list_new(vm, 4);
-        struct list *pair = list_new(vm, 2);
+        struct list *group = jinja_list_new(vm, 4);
+        struct list *pair = jinja_list_new(vm, 2);
 
-        while (i < order->n && value_equal(vm, keys->items[order->items[i].i], key))
-            list_add(vm, group, items->items[order->items[i++].i]);
+        while (i < order->n && jinja_value_equal(vm, keys->items[order->items[i].i], key))
+            jinja_list_add(vm, group, items->items[order->items[i++].i]);
         if (group->n == 0) /* not equal to itself */
-            list_add(vm, group, items->items[order->items[i++].i]);
-        list_add(vm, pair,
-                 is_sensitive ? key : attribute_of(vm, group->items[0], parts, args[1]));
-        list_add(vm, pair, v_list(group));
+            jinja_list_add(vm, group, items->items[order->items[i++].i]);
+        jinja_list_add(
+            vm, pair, is_sensitive ? key : jinja_attribute_of(vm, group->items[0], parts, args[1]));
+        jinja_list_add(vm, pair, jinja_v_list(group));
         pair->is_group = true;
-        list_add(vm, out, v_tuple(pair));
+        jinja_list_add(vm, out, jinja_v_tuple(pair));
     }
-    return v_list(out);
+    return jinja_v_list(out);
 }
 
 /* ---- sums and extremes ---- */
@@ -204,38 +208,39 @@ static struct value filter_groupby(struct vm *vm, struct value v, const struct v
 static struct value filter_sum(struct vm *vm, struct value v, const struct value *args)
 {
     struct value sum = args[1].type == V_MISSING ? v_int(0) : args[1];
-    struct list *parts = is_given(args[0]) ? attribute_parts(vm, args[0]) : NULL;
-    struct iter *iter = iter_of(vm, v);
+    struct list *parts = is_given(args[0]) ? jinja_attribute_parts(vm, args[0]) : NULL;
+    struct iter *iter = jinja_iter_of(vm, v);
     struct value item;
 
     if (is_str(sum))
         jinja_error(vm, "sum() can't sum strings [use ''.join(seq) instead]");
-    while (iter_next(vm, iter, &item)) {
+    while (jinja_iter_next(vm, iter, &item)) {
         jinja_step(vm);
-        sum = value_binary(vm, E_ADD, sum, parts ? attribute_of(vm, item, parts, v_missing()) : item);
+        sum = jinja_value_binary(vm, E_ADD, sum,
+                                 parts ? jinja_attribute_of(vm, item, parts, v_missing()) : item);
     }
     return sum;
 }
 
 static struct value extreme(struct vm *vm, struct value v, const struct value *args, bool is_max)
 {
-    struct list *parts = attribute_parts(vm, args[1]);
-    struct iter *iter = iter_of(vm, v);
+    struct list *parts = jinja_attribute_parts(vm, args[1]);
+    struct iter *iter = jinja_iter_of(vm, v);
     struct value item, best = v_missing(), best_key = v_missing();
 
-    while (iter_next(vm, iter, &item)) {
-        struct value key = attribute_of(vm, item, parts, v_missing());
+    while (jinja_iter_next(vm, iter, &item)) {
+        struct value key = jinja_attribute_of(vm, item, parts, v_missing());
 
         jinja_step(vm);
         if (!flag(vm, args[0]))
             key = ignore_case(vm, key);
         if (best.type == V_MISSING ||
-            value_compare(vm, is_max ? OP_GT : OP_LT, key, best_key)) {
+            jinja_value_compare(vm, is_max ? OP_GT : OP_LT, key, best_key)) {
             best = item;
             best_key = key;
         }
     }
-    return best.type == V_MISSING ? v_hint("No aggregated item, sequence was empty.") : best;
+    return best.type == V_MISSING ? jinja_v_hint("No aggregated item, sequence was empty.") : best;
 }
 
 static struct value filter_min(struct vm *vm, struct value v, const struct value *args)
@@ -281,20 +286,20 @@ static struct value filter_map(struct vm *vm, struct value v, const struct call 
     struct lazy *lazy = lazy_of(vm, call, 1);
 
     if (call->n == 0 && attribute.type != V_MISSING) {
-        lazy->parts = attribute_parts(vm, attribute);
+        lazy->parts = jinja_attribute_parts(vm, attribute);
         lazy->default_value = find_keyword(call, "default");
-        for (size_t k = 0; k < call->n_names && value_truth(vm, v); k++)
+        for (size_t k = 0; k < call->n_names && jinja_value_truth(vm, v); k++)
             if (!str_is(call->names[k], "attribute") && !str_is(call->names[k], "default"))
                 jinja_error(vm, "unexpected keyword argument '%.*s'",
                             (int)(call->names[k].n & 0x7F), call->names[k].p);
-        return v_lazy(vm, I_MAP, v, lazy);
+        return jinja_v_lazy(vm, I_MAP, v, lazy);
     }
     lazy->has_filter = call->n > 0;
     lazy->called = call->n && is_str(call->args[0]) ? str_v(call->args[0]) : str_of("");
-    lazy->filter = filter_find(lazy->called);
+    lazy->filter = jinja_filter_find(lazy->called);
     if (!lazy->has_filter)
         lazy->called = str_of("map");
-    return v_lazy(vm, I_MAP, v, lazy);
+    return jinja_v_lazy(vm, I_MAP, v, lazy);
 }
 
 static struct value select_by(struct vm *vm, struct value v, const struct call *call,
@@ -303,18 +308,18 @@ static struct value select_by(struct vm *vm, struct value v, const struct call *
     size_t off = by_attribute;
     struct lazy *lazy;
 
-    if (by_attribute && call->n == 0 && value_truth(vm, v))
+    if (by_attribute && call->n == 0 && jinja_value_truth(vm, v))
         jinja_error(vm, "missing parameter for attribute name");
     lazy = lazy_of(vm, call, off + 1);
     lazy->is_negated = is_negated;
     lazy->has_test = call->n > off;
     if (lazy->has_test) {
         lazy->called = is_str(call->args[off]) ? str_v(call->args[off]) : str_of("");
-        lazy->test = test_find(lazy->called);
+        lazy->test = jinja_test_find(lazy->called);
     }
     if (by_attribute && call->n)
-        lazy->parts = attribute_parts(vm, call->args[0]);
-    return v_lazy(vm, I_SELECT, v, lazy);
+        lazy->parts = jinja_attribute_parts(vm, call->args[0]);
+    return jinja_v_lazy(vm, I_SELECT, v, lazy);
 }
 
 static struct value filter_select(struct vm *vm, struct value v, const struct call *call)
@@ -353,24 +358,24 @@ static struct value filter_unique(struct vm *vm, struct value v, const struct va
     struct lazy *lazy = lazy_with(vm, NULL, 0);
 
     lazy->is_sensitive = flag(vm, args[0]);
-    lazy->parts = attribute_parts(vm, args[1]);
-    return v_lazy(vm, I_UNIQUE, v, lazy);
+    lazy->parts = jinja_attribute_parts(vm, args[1]);
+    return jinja_v_lazy(vm, I_UNIQUE, v, lazy);
 }
 
 static struct value filter_batch(struct vm *vm, struct value v, const struct value *args)
 {
-    return v_lazy(vm, I_BATCH, v, lazy_with(vm, args, 2));
+    return jinja_v_lazy(vm, I_BATCH, v, lazy_with(vm, args, 2));
 }
 
 static struct value filter_slice(struct vm *vm, struct value v, const struct value *args)
 {
-    return v_lazy(vm, I_SLICE, v, lazy_with(vm, args, 2));
+    return jinja_v_lazy(vm, I_SLICE, v, lazy_with(vm, args, 2));
 }
 
 static struct value filter_items(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
-    return v_lazy(vm, I_ITEMS, v, NULL);
+    return jinja_v_lazy(vm, I_ITEMS, v, NULL);
 }
 
 static const struct filter filters[] = {
@@ -396,7 +401,7 @@ static const struct filter filters[] = {
     {"max", "case_sensitive attribute", 2, 0, filter_max, NULL},
 };
 
-const struct filter *filters_of_lists(size_t *n)
+const struct filter *jinja_filters_of_lists(size_t *n)
 {
     *n = sizeof filters / sizeof filters[0];
     return filters;

@@ -1,5 +1,5 @@
-/* Filters that chat templates hardly use. See jinja_parts.h. What is random, or makes web pages out of
- * addresses, is refused at the render and not at the compilation. */
+/* Filters that chat templates hardly use. See jinja_parts.h. What is random, or makes web pages out
+ * of addresses, is refused at the render and not at the compilation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static struct value filter_filesizeformat(struct vm *vm, struct value v, const struct value *args)
 {
     static const char units[] = "kMGTPEZY";
-    bool is_binary = args[0].type != V_MISSING && value_truth(vm, args[0]);
+    bool is_binary = args[0].type != V_MISSING && jinja_value_truth(vm, args[0]);
     double base = is_binary ? 1024 : 1000, bytes, unit;
     char out[64];
     int at = 0;
@@ -18,16 +18,16 @@ static struct value filter_filesizeformat(struct vm *vm, struct value v, const s
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
     if (is_str(v)) {
-        if (!text_parse_float(str_v(v), &bytes))
+        if (!jinja_text_parse_float(str_v(v), &bytes))
             jinja_error(vm, "could not convert string to float");
     } else if (is_number(v)) {
-        bytes = value_double(vm, v);
+        bytes = jinja_value_double(vm, v);
     } else {
         jinja_error(vm, "float() argument must be a string or a real number, not '%s'",
-                    value_type_name(v));
+                    jinja_value_type_name(v));
     }
     if (bytes == 1)
-        return v_chars("1 Byte");
+        return jinja_v_chars("1 Byte");
     if (bytes < base) {
         snprintf(out, sizeof out, "%.0f Bytes", (double)(int64_t)bytes);
     } else {
@@ -39,32 +39,32 @@ static struct value filter_filesizeformat(struct vm *vm, struct value v, const s
 
     struct text text = {.vm = vm};
 
-    text_puts(&text, out);
-    return text_value(&text);
+    jinja_text_puts(&text, out);
+    return jinja_text_value(&text);
 }
 
 static struct value filter_xmlattr(struct vm *vm, struct value v, const struct value *args)
 {
     struct text out = {.vm = vm};
-    bool has_blank = args[0].type == V_MISSING || value_truth(vm, args[0]);
+    bool has_blank = args[0].type == V_MISSING || jinja_value_truth(vm, args[0]);
 
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
     if (v.type != V_DICT)
-        jinja_error(vm, "'%s' object has no attribute 'items'", value_type_name(v));
+        jinja_error(vm, "'%s' object has no attribute 'items'", jinja_value_type_name(v));
     for (uint32_t i = 0; i < v.dict->n; i++) {
         struct value member = v.dict->entries[i].value;
 
         if (member.type == V_NONE || member.type == V_UNDEFINED)
             continue;
         if (out.n || has_blank)
-            text_putc(&out, ' ');
-        text_str(&out, value_escape(vm, v.dict->entries[i].key));
-        text_puts(&out, "=\"");
-        text_str(&out, value_escape(vm, member));
-        text_putc(&out, '"');
+            jinja_text_putc(&out, ' ');
+        jinja_text_str(&out, jinja_value_escape(vm, v.dict->entries[i].key));
+        jinja_text_puts(&out, "=\"");
+        jinja_text_str(&out, jinja_value_escape(vm, member));
+        jinja_text_putc(&out, '"');
     }
-    v = text_value(&out);
+    v = jinja_text_value(&out);
     v.flags = vm->autoescape ? F_MARKUP : 0;
     return v;
 }
@@ -94,10 +94,10 @@ static struct value filter_pprint(struct vm *vm, struct value v, const struct ca
 
     if (call->n + call->n_names)
         jinja_error(vm, "pprint() takes no arguments");
-    print_repr(&out, v);
+    jinja_print_repr(&out, v);
     if (out.n > 80 || v.type == V_DICT)
         return refuse(vm, "pprint");
-    return text_value(&out);
+    return jinja_text_value(&out);
 }
 
 /* ---- tags ---- */
@@ -111,33 +111,32 @@ static struct value without_tags(struct vm *vm, struct value v)
     for (const char *tag; (tag = memchr(s.p, '<', s.n));) {
         struct str rest = str_skip(s, (size_t)(tag - s.p));
         bool is_comment = str_starts(rest, "<!--");
-        const char *end = is_comment ? memmem(rest.p + 4, rest.n - 4, "-->", 3)
-                                     : memchr(rest.p, '>', rest.n);
+        const char *end =
+            is_comment ? memmem(rest.p + 4, rest.n - 4, "-->", 3) : memchr(rest.p, '>', rest.n);
 
         if (!end)
             break;
         end += is_comment ? 3 : 1;
-        text_add(&out, s.p, (size_t)(tag - s.p));
+        jinja_text_add(&out, s.p, (size_t)(tag - s.p));
         s = str_skip(s, (size_t)(end - s.p));
     }
-    text_add(&out, s.p, s.n);
-    return text_value(&out);
+    jinja_text_add(&out, s.p, s.n);
+    return jinja_text_value(&out);
 }
 
 static size_t unescape_one(struct text *out, struct str s)
 {
     static const struct {
         const char *name, *text;
-    } entities[] = {{"&amp;", "&"},   {"&lt;", "<"},   {"&gt;", ">"},
-                    {"&quot;", "\""}, {"&#34;", "\""}, {"&#39;", "'"},
-                    {"&apos;", "'"},  {"&nbsp;", "\xC2\xA0"}};
+    } entities[] = {{"&amp;", "&"},  {"&lt;", "<"},  {"&gt;", ">"},   {"&quot;", "\""},
+                    {"&#34;", "\""}, {"&#39;", "'"}, {"&apos;", "'"}, {"&nbsp;", "\xC2\xA0"}};
 
     for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++)
         if (str_starts(s, entities[i].name)) {
-            text_puts(out, entities[i].text);
+            jinja_text_puts(out, entities[i].text);
             return strlen(entities[i].name);
         }
-    text_putc(out, '&');
+    jinja_text_putc(out, '&');
     return 1;
 }
 
@@ -147,21 +146,21 @@ static struct value filter_striptags(struct vm *vm, struct value v, const struct
     struct list *words;
 
     (void)args;
-    words = text_split(vm, without_tags(vm, value_str(vm, v)), v_none(), -1, false);
+    words = jinja_text_split(vm, without_tags(vm, jinja_value_str(vm, v)), v_none(), -1, false);
     for (uint32_t i = 0; i < words->n; i++) {
         if (i)
-            text_putc(&plain, ' ');
-        text_str(&plain, words->items[i]);
+            jinja_text_putc(&plain, ' ');
+        jinja_text_str(&plain, words->items[i]);
     }
     for (size_t at = 0; at < plain.n;) {
         if (plain.p[at] == '&') {
             at += unescape_one(&out, str_from(plain.p + at, plain.n - at));
         } else {
-            text_putc(&out, plain.p[at]);
+            jinja_text_putc(&out, plain.p[at]);
             at++;
         }
     }
-    return text_value(&out);
+    return jinja_text_value(&out);
 }
 
 /* ---- wordwrap: textwrap's greedy lines, for words and blanks ---- */
@@ -186,26 +185,26 @@ static void wrap_line(struct text *out, struct value line, int64_t width, bool b
                 ((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z'))
                 break;
         }
-        length = (int64_t)text_count(vm, str_first(s, n));
+        length = (int64_t)jinja_text_count(vm, str_first(s, n));
         if (is_blank) {
             if (!is_empty || is_first_line)
-                text_add(&blanks, s.p, n);
+                jinja_text_add(&blanks, s.p, n);
             s = str_skip(s, n);
             continue;
         }
         if (used + (int64_t)blanks.n + length > width && !is_empty) {
-            text_str(out, between);
+            jinja_text_str(out, between);
             used = 0;
             is_empty = true;
             is_first_line = false;
             blanks.n = 0;
         }
         if (breaks_long && length > width - (int64_t)blanks.n && width > (int64_t)blanks.n) {
-            n = text_offset(vm, s, (size_t)(width - (int64_t)blanks.n));
+            n = jinja_text_offset(vm, s, (size_t)(width - (int64_t)blanks.n));
             length = width - (int64_t)blanks.n;
         }
-        text_add(out, blanks.p, blanks.n);
-        text_add(out, s.p, n);
+        jinja_text_add(out, blanks.p, blanks.n);
+        jinja_text_add(out, s.p, n);
         used += (int64_t)blanks.n + length;
         blanks.n = 0;
         is_empty = false;
@@ -215,26 +214,26 @@ static void wrap_line(struct text *out, struct value line, int64_t width, bool b
 
 static struct value filter_wordwrap(struct vm *vm, struct value v, const struct value *args)
 {
-    int64_t width = args[0].type == V_MISSING ? 79 : value_index(vm, args[0], "width");
-    bool breaks_long = args[1].type == V_MISSING || value_truth(vm, args[1]);
+    int64_t width = args[0].type == V_MISSING ? 79 : jinja_value_index(vm, args[0], "width");
+    bool breaks_long = args[1].type == V_MISSING || jinja_value_truth(vm, args[1]);
     struct value between =
-        args[2].type == V_MISSING || args[2].type == V_NONE ? v_chars("\n") : args[2];
+        args[2].type == V_MISSING || args[2].type == V_NONE ? jinja_v_chars("\n") : args[2];
     struct text out = {.vm = vm};
     struct list *lines;
 
     if (!is_str(v))
-        jinja_error(vm, "'%s' object has no attribute 'splitlines'", value_type_name(v));
+        jinja_error(vm, "'%s' object has no attribute 'splitlines'", jinja_value_type_name(v));
     if (width <= 0)
         jinja_error(vm, "invalid width %lld (must be > 0)", (long long)width);
     if (!is_str(between))
         jinja_error(vm, "wrapstring is no text");
-    lines = text_lines(vm, v, false);
+    lines = jinja_text_lines(vm, v, false);
     for (uint32_t i = 0; i < lines->n; i++) {
         if (i)
-            text_str(&out, between);
+            jinja_text_str(&out, between);
         wrap_line(&out, lines->items[i], width, breaks_long, between);
     }
-    return text_value(&out);
+    return jinja_text_value(&out);
 }
 
 static const struct filter filters[] = {
@@ -247,7 +246,7 @@ static const struct filter filters[] = {
     {"urlize", "*", 0, 0, NULL, filter_urlize},
 };
 
-const struct filter *filters_of_more(size_t *n)
+const struct filter *jinja_filters_of_more(size_t *n)
 {
     *n = sizeof filters / sizeof filters[0];
     return filters;

@@ -30,7 +30,7 @@ static void float_digits(struct text *out, double f, char type, int64_t precisio
     if (isnan(f) || isinf(f)) {
         bool is_upper = type == 'F' || type == 'E' || type == 'G';
 
-        text_puts(out, isnan(f) ? (is_upper ? "NAN" : "nan") : is_upper ? "INF" : "inf");
+        jinja_text_puts(out, isnan(f) ? (is_upper ? "NAN" : "nan") : is_upper ? "INF" : "inf");
         return;
     }
     if (precision > 800)
@@ -54,7 +54,7 @@ static void float_digits(struct text *out, double f, char type, int64_t precisio
         snprintf(digits, sizeof digits, is_alternate ? "%#.*f" : "%.*f", (int)precision, f);
         break;
     }
-    text_puts(out, digits);
+    jinja_text_puts(out, digits);
 }
 
 static void int_digits(struct text *out, struct value v, char type)
@@ -66,17 +66,17 @@ static void int_digits(struct text *out, struct value v, char type)
     char *p = digits + sizeof digits;
 
     if (v.type == V_BIG) {
-        struct str text = big_text(out->vm, v.big);
+        struct str text = jinja_big_text(out->vm, v.big);
 
         if (base != 10)
             jinja_error(out->vm, "a big integer in another base than 10, which is not done here");
-        text_add(out, text.p + v.big->negative, text.n - v.big->negative);
+        jinja_text_add(out, text.p + v.big->negative, text.n - v.big->negative);
         return;
     }
     do
         *--p = (type == 'X' ? upper : lower)[u % base];
     while (u /= base);
-    text_add(out, p, (size_t)(digits + sizeof digits - p));
+    jinja_text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
 static bool is_negative(struct value v)
@@ -97,30 +97,30 @@ static struct str grouped(struct vm *vm, struct str digits, char separator, size
         whole++;
     for (size_t i = 0; i < whole; i++) {
         if (i && (whole - i) % group == 0)
-            text_putc(&out, separator);
-        text_putc(&out, digits.p[i]);
+            jinja_text_putc(&out, separator);
+        jinja_text_putc(&out, digits.p[i]);
     }
-    text_add(&out, digits.p + whole, digits.n - whole);
+    jinja_text_add(&out, digits.p + whole, digits.n - whole);
     return str_from(out.p, out.n);
 }
 
-static void put_padded(struct text *out, const struct spec *spec, struct str sign,
-                       struct str body, char align)
+static void put_padded(struct text *out, const struct spec *spec, struct str sign, struct str body,
+                       char align)
 {
-    int64_t n = (int64_t)(sign.n + text_count(out->vm, body));
+    int64_t n = (int64_t)(sign.n + jinja_text_count(out->vm, body));
     int64_t missing = spec->width > n ? spec->width - n : 0;
     int64_t left = align == '>' ? missing : align == '^' ? missing / 2 : 0;
 
     if (align == '=') {
-        text_add(out, sign.p, sign.n);
-        text_fill(out, spec->fill, missing);
-        text_add(out, body.p, body.n);
+        jinja_text_add(out, sign.p, sign.n);
+        jinja_text_fill(out, spec->fill, missing);
+        jinja_text_add(out, body.p, body.n);
         return;
     }
-    text_fill(out, spec->fill, left);
-    text_add(out, sign.p, sign.n);
-    text_add(out, body.p, body.n);
-    text_fill(out, spec->fill, missing - left);
+    jinja_text_fill(out, spec->fill, left);
+    jinja_text_add(out, sign.p, sign.n);
+    jinja_text_add(out, body.p, body.n);
+    jinja_text_fill(out, spec->fill, missing - left);
 }
 
 static void put_number(struct text *out, struct value v, const struct spec *spec)
@@ -131,45 +131,50 @@ static void put_number(struct text *out, struct value v, const struct spec *spec
     bool is_float = v.type == V_FLOAT || (type && strchr("eEfFgG%", type));
 
     if (is_negative(v))
-        text_putc(&sign, '-');
+        jinja_text_putc(&sign, '-');
     else if (spec->sign == '+' || spec->sign == ' ')
-        text_putc(&sign, spec->sign);
+        jinja_text_putc(&sign, spec->sign);
     if (type == 'c') {
-        text_codepoint(&digits, (int32_t)value_index(out->vm, v, "a character"));
+        jinja_text_codepoint(&digits, (int32_t)jinja_value_index(out->vm, v, "a character"));
     } else if (!is_float) {
         if (spec->is_alternate && type && strchr("xXob", type)) {
-            text_putc(&sign, '0');
-            text_putc(&sign, type);
+            jinja_text_putc(&sign, '0');
+            jinja_text_putc(&sign, type);
         }
         int_digits(&digits, v, type);
     } else if (!type && spec->precision < 0) {
-        print_str(&digits, v_float(fabs(v.f)));
+        jinja_print_str(&digits, v_float(fabs(v.f)));
     } else {
-        double f = value_double(out->vm, v) * (type == '%' ? 100 : 1);
+        double f = jinja_value_double(out->vm, v) * (type == '%' ? 100 : 1);
         int64_t precision = spec->precision < 0 ? 6 : spec->precision;
 
         if ((!type || type == 'g' || type == 'G' || type == 'n') && precision == 0)
             precision = 1;
-        float_digits(&digits, f, !type || type == 'n' ? 'g' : type == '%' ? 'f' : type, precision,
-                     spec->is_alternate);
+        float_digits(&digits, f,
+                     !type || type == 'n' ? 'g'
+                     : type == '%'        ? 'f'
+                                          : type,
+                     precision, spec->is_alternate);
         if (!type && !memchr(digits.p, '.', digits.n) && !memchr(digits.p, 'e', digits.n) &&
             !memchr(digits.p, 'n', digits.n))
-            text_puts(&digits, ".0");
+            jinja_text_puts(&digits, ".0");
         if (type == '%')
-            text_putc(&digits, '%');
+            jinja_text_putc(&digits, '%');
     }
     body = str_from(digits.p, digits.n);
     if (spec->has_comma || spec->has_underscore)
         body = grouped(out->vm, body, spec->has_comma ? ',' : '_',
                        type && strchr("xXob", type) ? 4 : 3);
     put_padded(out, spec, str_from(sign.p ? sign.p : "", sign.n), body,
-               spec->align ? spec->align : spec->has_zero ? '=' : '>');
+               spec->align      ? spec->align
+               : spec->has_zero ? '='
+                                : '>');
 }
 
 static void put_text(struct text *out, struct str s, const struct spec *spec)
 {
     if (spec->precision >= 0)
-        s = str_first(s, text_offset(out->vm, s, (size_t)spec->precision));
+        s = str_first(s, jinja_text_offset(out->vm, s, (size_t)spec->precision));
     put_padded(out, spec, str_from("", 0), s, spec->align ? spec->align : '<');
 }
 
@@ -205,7 +210,7 @@ static struct spec parse_spec(struct vm *vm, struct str s)
 {
     struct spec spec = {.fill = str_of(" "), .width = -1, .precision = -1};
     int32_t codepoint;
-    size_t first = s.n ? text_step(s, &codepoint) : 0;
+    size_t first = s.n ? jinja_text_step(s, &codepoint) : 0;
 
     if (s.n > first && is_align(s.p[first])) {
         spec.fill = str_first(s, first);
@@ -245,7 +250,7 @@ static struct spec parse_spec(struct vm *vm, struct str s)
     return spec;
 }
 
-void format_spec(struct text *out, struct value v, struct str text)
+void jinja_format_spec(struct text *out, struct value v, struct str text)
 {
     struct vm *vm = out->vm;
     struct spec spec;
@@ -253,14 +258,14 @@ void format_spec(struct text *out, struct value v, struct str text)
     if (text.n == 0 || (!is_str(v) && !is_number(v))) {
         if (text.n)
             jinja_error(vm, "unsupported format string passed to %s.__format__",
-                        value_type_name(v));
-        print_str(out, v);
+                        jinja_value_type_name(v));
+        jinja_print_str(out, v);
         return;
     }
     spec = parse_spec(vm, text);
     if (is_str(v)) {
-        if ((spec.type && spec.type != 's') || spec.align == '=' || spec.sign ||
-            spec.has_comma || spec.has_underscore || spec.is_alternate)
+        if ((spec.type && spec.type != 's') || spec.align == '=' || spec.sign || spec.has_comma ||
+            spec.has_underscore || spec.is_alternate)
             jinja_error(vm, "unknown format code for object of type 'str'");
         if (spec.has_zero && !spec.align)
             spec.align = '<';
@@ -272,7 +277,7 @@ void format_spec(struct text *out, struct value v, struct str text)
     }
     if (spec.type && !strchr(v.type == V_FLOAT ? "eEfFgGn%" : "bcdoxXneEfFgG%", spec.type))
         jinja_error(vm, "unknown format code '%c' for object of type '%s'", spec.type,
-                    value_type_name(v));
+                    jinja_value_type_name(v));
     if (v.type != V_FLOAT && spec.precision >= 0 && (!spec.type || strchr("bcdoxXn", spec.type)))
         jinja_error(vm, "precision not allowed in integer format specifier");
     if (spec.type == 'd' || spec.type == 'n')
@@ -339,7 +344,7 @@ static struct value field_value(struct braces *b, struct str field)
             n = name_end(field);
             if (n == 0)
                 jinja_error(vm, "empty attribute in format string");
-            v = value_attribute(vm, v, str_first(field, n));
+            v = jinja_value_attribute(vm, v, str_first(field, n));
             field = str_skip(field, n);
             continue;
         }
@@ -356,9 +361,9 @@ static struct value field_value(struct braces *b, struct str field)
             struct str digits = key;
             int64_t at = take_number(vm, &digits);
 
-            v = value_item(vm, v, digits.n ? v_str(vm, key, 0) : v_int(at));
+            v = jinja_value_item(vm, v, digits.n ? v_str(vm, key, 0) : v_int(at));
         } else {
-            v = value_item(vm, v, v_str(vm, key, 0));
+            v = jinja_value_item(vm, v, v_str(vm, key, 0));
         }
         field = str_skip(field, (size_t)(close - field.p) + 1);
     }
@@ -395,8 +400,8 @@ static void put_field(struct braces *b, struct str field)
             jinja_error(vm, "expected ':' after conversion specifier");
     }
     if (take_char(&field, ':')) {
-        struct braces inner = {.out = {.vm = vm}, .call = b->call, .next = b->next,
-                               .depth = b->depth + 1};
+        struct braces inner = {
+            .out = {.vm = vm}, .call = b->call, .next = b->next, .depth = b->depth + 1};
 
         if (inner.depth > 2)
             jinja_error(vm, "max string recursion exceeded");
@@ -407,10 +412,10 @@ static void put_field(struct braces *b, struct str field)
     if (conversion == 'r' || conversion == 'a') {
         struct text repr = {.vm = vm};
 
-        print_repr(&repr, v);
-        v = text_value(&repr);
+        jinja_print_repr(&repr, v);
+        v = jinja_text_value(&repr);
     } else if (conversion == 's') {
-        v = value_str(vm, v);
+        v = jinja_value_str(vm, v);
     } else if (conversion) {
         jinja_error(vm, "unknown conversion specifier '%c'", conversion);
     }
@@ -418,14 +423,14 @@ static void put_field(struct braces *b, struct str field)
         struct text one = {.vm = vm};
 
         if (is_str(v) && v.flags & F_MARKUP) {
-            text_str(&b->out, v);
+            jinja_text_str(&b->out, v);
             return;
         }
-        format_spec(&one, v, spec);
-        escape_into(&b->out, str_from(one.p, one.n));
+        jinja_format_spec(&one, v, spec);
+        jinja_escape_into(&b->out, str_from(one.p, one.n));
         return;
     }
-    format_spec(&b->out, v, spec);
+    jinja_format_spec(&b->out, v, spec);
 }
 
 static void format_into(struct braces *b, struct str s)
@@ -437,12 +442,12 @@ static void format_into(struct braces *b, struct str s)
 
         while (n < s.n && s.p[n] != '{' && s.p[n] != '}')
             n++;
-        text_add(&b->out, s.p, n);
+        jinja_text_add(&b->out, s.p, n);
         s = str_skip(s, n);
         if (s.n == 0)
             return;
         if (s.n > 1 && s.p[1] == s.p[0]) {
-            text_putc(&b->out, s.p[0]);
+            jinja_text_putc(&b->out, s.p[0]);
             s = str_skip(s, 2);
             continue;
         }
@@ -458,13 +463,13 @@ static void format_into(struct braces *b, struct str s)
     }
 }
 
-struct value format_braces(struct vm *vm, struct value format, const struct call *call)
+struct value jinja_format_braces(struct vm *vm, struct value format, const struct call *call)
 {
     struct braces b = {.out = {.vm = vm}, .call = call, .is_markup = format.flags & F_MARKUP};
     struct value v;
 
     format_into(&b, str_v(format));
-    v = text_value(&b.out);
+    v = jinja_text_value(&b.out);
     v.flags = format.flags & F_MARKUP;
     return v;
 }
@@ -474,7 +479,7 @@ struct value format_braces(struct vm *vm, struct value format, const struct call
 struct percent {
     struct text out;
     struct value args;
-    size_t next, n;         /* of a tuple, or of one value */
+    size_t next, n; /* of a tuple, or of one value */
     bool is_markup, is_mapping;
 };
 
@@ -500,7 +505,7 @@ static struct value named_argument(struct percent *p, struct str *s)
         jinja_error(vm, "incomplete format key");
     if (p->args.type != V_DICT)
         jinja_error(vm, "indices must be integers, not str");
-    member = dict_get(vm, p->args.dict, v_str(vm, str_first(*s, n - 1), 0));
+    member = jinja_dict_get(vm, p->args.dict, v_str(vm, str_first(*s, n - 1), 0));
     if (!member)
         jinja_error(vm, "KeyError: '%.*s'", (int)((n - 1) & 0x7F), s->p);
     *s = str_skip(*s, n);
@@ -511,7 +516,7 @@ static struct value named_argument(struct percent *p, struct str *s)
 static int64_t percent_number(struct percent *p, struct str *s)
 {
     if (take_char(s, '*'))
-        return value_index(p->out.vm, next_argument(p), "*");
+        return jinja_value_index(p->out.vm, next_argument(p), "*");
     return take_number(p->out.vm, s);
 }
 
@@ -524,15 +529,15 @@ static struct value number_for(struct percent *p, struct value v, char type)
         jinja_undefined_error(vm, v);
     if (!is_number(v))
         jinja_error(vm, "%%%c format: a real number is required, not %s", type,
-                    value_type_name(v));
+                    jinja_value_type_name(v));
     if (wants_float)
-        return v_float(value_double(vm, v));
+        return v_float(jinja_value_double(vm, v));
     if (v.type == V_FLOAT) {
         if (strchr("xXo", type))
             jinja_error(vm, "%%%c format: an integer is required, not float", type);
         if (!isfinite(v.f))
             jinja_error(vm, "cannot convert float infinity or NaN to integer");
-        return int_of_double(vm, v.f);
+        return jinja_int_of_double(vm, v.f);
     }
     return v.type == V_BOOL ? v_int(v.i) : v;
 }
@@ -542,17 +547,17 @@ static struct str percent_text(struct percent *p, struct value v, char type)
     struct text one = {.vm = p->out.vm};
 
     if (type == 's' && p->is_markup) {
-        v = value_escape(p->out.vm, v);
+        v = jinja_value_escape(p->out.vm, v);
         return str_v(v);
     }
     if (type == 's') {
-        print_str(&one, v);
+        jinja_print_str(&one, v);
     } else {
-        print_repr(&one, v);
+        jinja_print_repr(&one, v);
         if (p->is_markup) {
             struct text escaped = {.vm = p->out.vm};
 
-            escape_into(&escaped, str_from(one.p, one.n));
+            jinja_escape_into(&escaped, str_from(one.p, one.n));
             one = escaped;
         }
     }
@@ -564,7 +569,7 @@ static void percent_char(struct percent *p, struct value v, struct spec *spec)
     struct vm *vm = p->out.vm;
     struct text one = {.vm = vm};
 
-    if (is_str(v) && text_count(vm, str_v(v)) == 1) {
+    if (is_str(v) && jinja_text_count(vm, str_v(v)) == 1) {
         put_text(&p->out, str_v(v), spec);
         return;
     }
@@ -572,7 +577,7 @@ static void percent_char(struct percent *p, struct value v, struct spec *spec)
         jinja_error(vm, "%%c requires int or char");
     if (v.i < 0 || v.i > 0x10FFFF)
         jinja_error(vm, "%%c arg not in range(0x110000)");
-    text_codepoint(&one, (int32_t)v.i);
+    jinja_text_codepoint(&one, (int32_t)v.i);
     put_text(&p->out, str_from(one.p, one.n), spec);
 }
 
@@ -612,7 +617,7 @@ static void percent_one(struct percent *p, struct str *s)
     type = s->p[0];
     *s = str_skip(*s, 1);
     if (type == '%') {
-        text_putc(&p->out, '%');
+        jinja_text_putc(&p->out, '%');
         return;
     }
     if (!type || !strchr("diouxXeEfFgGcrsa", type))
@@ -643,19 +648,21 @@ static void percent_one(struct percent *p, struct str *s)
         if ((int64_t)digits.n < spec.precision) { /* as many digits at least */
             struct text all = {.vm = vm};
 
-            text_fill(&all, str_of("0"), spec.precision - (int64_t)digits.n);
-            text_add(&all, digits.p, digits.n);
+            jinja_text_fill(&all, str_of("0"), spec.precision - (int64_t)digits.n);
+            jinja_text_add(&all, digits.p, digits.n);
             digits = all;
         }
         put_padded(&p->out, &spec,
-                   is_negative(v) ? str_of("-") : spec.sign ? str_from(&spec.sign, 1) : str_of(""),
+                   is_negative(v) ? str_of("-")
+                   : spec.sign    ? str_from(&spec.sign, 1)
+                                  : str_of(""),
                    str_from(digits.p, digits.n), spec.align);
         return;
     }
     put_number(&p->out, v, &spec);
 }
 
-struct value format_percent(struct vm *vm, struct value format, struct value args)
+struct value jinja_format_percent(struct vm *vm, struct value format, struct value args)
 {
     struct percent p = {.out = {.vm = vm}, .args = args, .is_markup = format.flags & F_MARKUP};
     struct str s = str_v(format);
@@ -667,7 +674,7 @@ struct value format_percent(struct vm *vm, struct value format, struct value arg
         const char *hit = memchr(s.p, '%', s.n);
         size_t n = hit ? (size_t)(hit - s.p) : s.n;
 
-        text_add(&p.out, s.p, n);
+        jinja_text_add(&p.out, s.p, n);
         if (!hit)
             break;
         s = str_skip(s, n + 1);
@@ -675,7 +682,7 @@ struct value format_percent(struct vm *vm, struct value format, struct value arg
     }
     if (p.next < p.n && !p.is_mapping)
         jinja_error(vm, "not all arguments converted during string formatting");
-    v = text_value(&p.out);
+    v = jinja_text_value(&p.out);
     v.flags = format.flags & F_MARKUP;
     return v;
 }

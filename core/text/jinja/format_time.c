@@ -13,9 +13,9 @@ struct moment {
 
 static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                    "Thursday", "Friday", "Saturday"};
-static const char *const months[] = {"January", "February", "March",     "April",
-                                     "May",     "June",     "July",      "August",
-                                     "September", "October", "November", "December"};
+static const char *const months[] = {"January",   "February", "March",    "April",
+                                     "May",       "June",     "July",     "August",
+                                     "September", "October",  "November", "December"};
 
 /* A number with its padding, which a flag of glibc may change: '-' none, '_' blanks, '0' zeros. */
 static void put_number(struct text *out, int64_t n, int width, char pad, char flag)
@@ -29,14 +29,14 @@ static void put_number(struct text *out, int64_t n, int width, char pad, char fl
     else if (flag == '0')
         pad = '0';
     snprintf(digits, sizeof digits, pad == ' ' ? "%*lld" : "%0*lld", width, (long long)n);
-    text_puts(out, digits);
+    jinja_text_puts(out, digits);
 }
 
 static void put_word(struct text *out, const char *word, size_t n, char flag)
 {
     for (size_t i = 0; i < n && word[i]; i++)
-        text_putc(out, flag == '^' && word[i] >= 'a' && word[i] <= 'z' ? (char)(word[i] - 32)
-                                                                       : word[i]);
+        jinja_text_putc(out, flag == '^' && word[i] >= 'a' && word[i] <= 'z' ? (char)(word[i] - 32)
+                                                                             : word[i]);
 }
 
 static int iso_week(const struct tm *tm, int *year)
@@ -71,7 +71,7 @@ static void put_all(struct text *out, const struct moment *at, const char *forma
         if (*p == '%')
             put_one(out, at, *++p, '\0');
         else
-            text_putc(out, *p);
+            jinja_text_putc(out, *p);
     }
 }
 
@@ -163,7 +163,10 @@ static void put_one(struct text *out, const struct moment *at, char c, char flag
         put_word(out, months[tm->tm_mon], 20, flag);
         break;
     case 'p':
-        put_word(out, flag == '#' ? (tm->tm_hour < 12 ? "am" : "pm") : tm->tm_hour < 12 ? "AM" : "PM",
+        put_word(out,
+                 flag == '#'        ? (tm->tm_hour < 12 ? "am" : "pm")
+                 : tm->tm_hour < 12 ? "AM"
+                                    : "PM",
                  2, flag);
         break;
     case 'P':
@@ -190,27 +193,27 @@ static void put_one(struct text *out, const struct moment *at, char c, char flag
         put_all(out, at, "%Y-%m-%d");
         break;
     case 'n':
-        text_putc(out, '\n');
+        jinja_text_putc(out, '\n');
         break;
     case 't':
-        text_putc(out, '\t');
+        jinja_text_putc(out, '\t');
         break;
     case '%':
-        text_putc(out, '%');
+        jinja_text_putc(out, '%');
         break;
     case 'Z': /* a naive time has neither */
     case 'z':
         break;
     default:
-        text_putc(out, '%');
+        jinja_text_putc(out, '%');
         if (flag)
-            text_putc(out, flag);
-        text_putc(out, c);
+            jinja_text_putc(out, flag);
+        jinja_text_putc(out, c);
         break;
     }
 }
 
-struct value format_time(struct vm *vm, struct str format)
+struct value jinja_format_time(struct vm *vm, struct str format)
 {
     struct moment at = {.seconds = vm->settings->now + vm->settings->utc_offset,
                         .offset = vm->settings->utc_offset};
@@ -223,7 +226,7 @@ struct value format_time(struct vm *vm, struct str format)
         char flag = '\0';
 
         if (format.p[0] != '%' || format.n == 1) {
-            text_putc(&out, format.p[0]);
+            jinja_text_putc(&out, format.p[0]);
             format = str_skip(format, 1);
             continue;
         }
@@ -235,5 +238,5 @@ struct value format_time(struct vm *vm, struct str format)
         put_one(&out, &at, format.p[0], flag);
         format = str_skip(format, 1);
     }
-    return text_value(&out);
+    return jinja_text_value(&out);
 }

@@ -185,7 +185,7 @@ void *jinja_take_array(struct vm *vm, size_t n, size_t size)
 
 /* ---- texts that grow ---- */
 
-void text_add(struct text *text, const char *p, size_t n)
+void jinja_text_add(struct text *text, const char *p, size_t n)
 {
     if (n > text->capacity - text->n) {
         size_t capacity = text->capacity ? text->capacity * 2 : 64;
@@ -208,39 +208,39 @@ void text_add(struct text *text, const char *p, size_t n)
     text->n += n;
 }
 
-void text_str(struct text *text, struct value v)
+void jinja_text_str(struct text *text, struct value v)
 {
-    text_add(text, v.p, v.n);
+    jinja_text_add(text, v.p, v.n);
 }
 
-void text_puts(struct text *text, const char *p)
+void jinja_text_puts(struct text *text, const char *p)
 {
-    text_add(text, p, strlen(p));
+    jinja_text_add(text, p, strlen(p));
 }
 
-void text_putc(struct text *text, char c)
+void jinja_text_putc(struct text *text, char c)
 {
     if (text->n < text->capacity)
         text->p[text->n++] = c;
     else
-        text_add(text, &c, 1);
+        jinja_text_add(text, &c, 1);
 }
 
-void text_fill(struct text *text, struct str unit, int64_t n)
+void jinja_text_fill(struct text *text, struct str unit, int64_t n)
 {
     if (n > 0 && unit.n > text->vm->memory_limit / (size_t)n)
         jinja_too_much(text->vm, "memory");
     for (int64_t i = 0; i < n; i++)
-        text_add(text, unit.p, unit.n);
+        jinja_text_add(text, unit.p, unit.n);
 }
 
-void text_codepoint(struct text *text, int32_t codepoint)
+void jinja_text_codepoint(struct text *text, int32_t codepoint)
 {
     char out[4];
     size_t n = 0;
 
     if (codepoint < 0x80) {
-        text_putc(text, (char)codepoint);
+        jinja_text_putc(text, (char)codepoint);
         return;
     }
     if (codepoint < 0x800) {
@@ -255,10 +255,10 @@ void text_codepoint(struct text *text, int32_t codepoint)
         out[n++] = (char)(0x80 | (codepoint >> 6 & 0x3F));
     }
     out[n++] = (char)(0x80 | (codepoint & 0x3F));
-    text_add(text, out, n);
+    jinja_text_add(text, out, n);
 }
 
-struct value text_value(struct text *text)
+struct value jinja_text_value(struct text *text)
 {
     return v_str(text->vm, str_from(text->p, text->n), 0);
 }

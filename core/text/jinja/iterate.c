@@ -6,7 +6,7 @@
 #include "core/base/unicode_case.h"
 #include "core/text/jinja/jinja_parts.h"
 
-bool value_iterate(struct vm *vm, struct value v, struct iter *iter)
+bool jinja_value_iterate(struct vm *vm, struct value v, struct iter *iter)
 {
     *iter = (struct iter){.source = v};
     switch (v.type) {
@@ -39,22 +39,22 @@ bool value_iterate(struct vm *vm, struct value v, struct iter *iter)
     }
 }
 
-struct iter *iter_of(struct vm *vm, struct value v)
+struct iter *jinja_iter_of(struct vm *vm, struct value v)
 {
     struct iter *iter;
 
     if (v.type == V_ITER)
         return v.iter;
     iter = jinja_take(vm, sizeof *iter);
-    if (!value_iterate(vm, v, iter))
-        jinja_error(vm, "'%s' object is not iterable", value_type_name(v));
+    if (!jinja_value_iterate(vm, v, iter))
+        jinja_error(vm, "'%s' object is not iterable", jinja_value_type_name(v));
     if (v.type == V_LOOP)
         iter->kind = I_LOOP;
     return iter;
 }
 
-struct value v_lazy(struct vm *vm, enum iter_kind kind, struct value source,
-                    const struct lazy *lazy)
+struct value jinja_v_lazy(struct vm *vm, enum iter_kind kind, struct value source,
+                          const struct lazy *lazy)
 {
     struct iter *iter = jinja_take(vm, sizeof *iter);
 
@@ -73,14 +73,14 @@ static bool is_digits(struct str s)
     return s.n > 0;
 }
 
-struct list *attribute_parts(struct vm *vm, struct value attribute)
+struct list *jinja_attribute_parts(struct vm *vm, struct value attribute)
 {
-    struct list *parts = list_new(vm, 2);
+    struct list *parts = jinja_list_new(vm, 2);
 
     if (attribute.type == V_NONE || attribute.type == V_MISSING)
         return parts;
     if (!is_str(attribute)) {
-        list_add(vm, parts, attribute);
+        jinja_list_add(vm, parts, attribute);
         return parts;
     }
     for (size_t from = 0;;) {
@@ -88,19 +88,19 @@ struct list *attribute_parts(struct vm *vm, struct value attribute)
         size_t to = dot ? (size_t)(dot - attribute.p) : attribute.n;
         struct value part = v_slice(attribute, from, to);
 
-        list_add(vm, parts,
-                 is_digits(str_v(part)) ? big_of_text(vm, str_v(part)) : part);
+        jinja_list_add(vm, parts,
+                       is_digits(str_v(part)) ? jinja_big_of_text(vm, str_v(part)) : part);
         if (!dot)
             return parts;
         from = to + 1;
     }
 }
 
-struct value attribute_of(struct vm *vm, struct value v, const struct list *parts,
-                          struct value default_value)
+struct value jinja_attribute_of(struct vm *vm, struct value v, const struct list *parts,
+                                struct value default_value)
 {
     for (uint32_t i = 0; i < parts->n; i++) {
-        v = value_item(vm, v, parts->items[i]);
+        v = jinja_value_item(vm, v, parts->items[i]);
         if (v.type == V_UNDEFINED && default_value.type != V_MISSING &&
             default_value.type != V_NONE)
             v = default_value;
@@ -113,7 +113,7 @@ struct value attribute_of(struct vm *vm, struct value v, const struct list *part
 static bool source_next(struct vm *vm, struct iter *iter, struct value *out)
 {
     jinja_step(vm);
-    return iter_next(vm, iter->from, out);
+    return jinja_iter_next(vm, iter->from, out);
 }
 
 /* What is behind a generator is looked at when it is first asked. */
@@ -124,13 +124,13 @@ static bool start(struct vm *vm, struct iter *iter)
     if (!iter->is_lazy)
         return !iter->is_done;
     iter->is_lazy = false;
-    if (needs_truth && !value_truth(vm, iter->source)) {
+    if (needs_truth && !jinja_value_truth(vm, iter->source)) {
         iter->is_done = true;
         return false;
     }
-    if (iter->lazy && iter->kind == I_MAP && iter->lazy->n_args == 0 && !iter->lazy->parts)
+    if (iter->lazy && iter->kind == I_MAP && !iter->lazy->has_filter && !iter->lazy->parts)
         jinja_error(vm, "map requires a filter argument");
-    iter->from = iter_of(vm, iter->source);
+    iter->from = jinja_iter_of(vm, iter->source);
     return true;
 }
 
@@ -148,12 +148,12 @@ static bool next_mapped(struct vm *vm, struct iter *iter, struct value *out)
     if (!source_next(vm, iter, &v))
         return false;
     if (lazy->parts) {
-        *out = attribute_of(vm, v, lazy->parts, lazy->default_value);
+        *out = jinja_attribute_of(vm, v, lazy->parts, lazy->default_value);
         return true;
     }
     if (!lazy->filter)
         jinja_error(vm, "no filter named '%.*s'", (int)(lazy->called.n & 0xFF), lazy->called.p);
-    *out = filter_apply(vm, lazy->filter, v, &call);
+    *out = jinja_filter_apply(vm, lazy->filter, v, &call);
     return true;
 }
 
@@ -164,13 +164,13 @@ static bool next_selected(struct vm *vm, struct iter *iter, struct value *out)
     struct value v;
 
     while (source_next(vm, iter, &v)) {
-        struct value tested = lazy->parts ? attribute_of(vm, v, lazy->parts, v_missing()) : v;
+        struct value tested = lazy->parts ? jinja_attribute_of(vm, v, lazy->parts, v_missing()) : v;
         bool is_in;
 
         if (lazy->has_test && !lazy->test)
             jinja_error(vm, "no test named '%.*s'", (int)(lazy->called.n & 0xFF), lazy->called.p);
-        is_in = lazy->has_test ? test_apply(vm, lazy->test, tested, &call)
-                               : value_truth(vm, tested);
+        is_in = lazy->has_test ? jinja_test_apply(vm, lazy->test, tested, &call)
+                               : jinja_value_truth(vm, tested);
         if (is_in != lazy->is_negated) {
             *out = v;
             return true;
@@ -182,15 +182,15 @@ static bool next_selected(struct vm *vm, struct iter *iter, struct value *out)
 static bool next_unique(struct vm *vm, struct iter *iter, struct value *out)
 {
     if (!iter->seen)
-        iter->seen = dict_new(vm, 8);
+        iter->seen = jinja_dict_new(vm, 8);
     while (source_next(vm, iter, out)) {
-        struct value key = attribute_of(vm, *out, iter->lazy->parts, v_missing());
+        struct value key = jinja_attribute_of(vm, *out, iter->lazy->parts, v_missing());
 
         if (is_str(key) && !iter->lazy->is_sensitive)
-            key = text_case(vm, key, CASE_LOWER);
-        if (dict_get(vm, iter->seen, key))
+            key = jinja_text_case(vm, key, CASE_LOWER);
+        if (jinja_dict_get(vm, iter->seen, key))
             continue;
-        dict_set(vm, iter->seen, key, v_none());
+        jinja_dict_set(vm, iter->seen, key, v_none());
         return true;
     }
     return false;
@@ -199,35 +199,35 @@ static bool next_unique(struct vm *vm, struct iter *iter, struct value *out)
 /* Lists of so many; what fills the last. */
 static bool next_batch(struct vm *vm, struct iter *iter, struct value *out)
 {
-    struct list *batch = list_new(vm, 0);
+    struct list *batch = jinja_list_new(vm, 0);
     struct value count = iter->lazy->args[0];
     struct value fill = iter->lazy->args[1];
     struct value v;
 
     if (iter->is_back) { /* one was taken too many */
-        list_add(vm, batch, iter->lazy->args[2]);
+        jinja_list_add(vm, batch, iter->lazy->args[2]);
         iter->is_back = false;
     }
     while (source_next(vm, iter, &v)) {
-        if (value_equal(vm, v_int(batch->n), count)) {
+        if (jinja_value_equal(vm, v_int(batch->n), count)) {
             iter->lazy->args[2] = v;
             iter->is_back = true;
-            *out = v_list(batch);
+            *out = jinja_v_list(batch);
             return true;
         }
-        list_add(vm, batch, v);
+        jinja_list_add(vm, batch, v);
     }
     if (batch->n == 0)
         return false;
     if (fill.type != V_NONE && fill.type != V_MISSING) {
-        int64_t n = value_index(vm, count, "a count of batch");
+        int64_t n = jinja_value_index(vm, count, "a count of batch");
 
         if (n > (int64_t)(vm->memory_limit / sizeof v))
             jinja_too_much(vm, "memory");
         while (batch->n < n)
-            list_add(vm, batch, fill);
+            jinja_list_add(vm, batch, fill);
     }
-    *out = v_list(batch);
+    *out = jinja_v_list(batch);
     return true;
 }
 
@@ -238,9 +238,9 @@ static bool next_slice(struct vm *vm, struct iter *iter, struct value *out)
     int64_t count, each, extra, begin, end;
 
     if (!iter->seen) { /* the list is made at the first look, and kept in source */
-        iter->source = v_list(list_of(vm, iter->source));
-        iter->seen = dict_new(vm, 0);
-        iter->end = value_index(vm, iter->lazy->args[0], "a number of slices");
+        iter->source = jinja_v_list(jinja_list_of(vm, iter->source));
+        iter->seen = jinja_dict_new(vm, 0);
+        iter->end = jinja_value_index(vm, iter->lazy->args[0], "a number of slices");
         if (iter->end == 0)
             jinja_error(vm, "integer division or modulo by zero");
     }
@@ -251,13 +251,13 @@ static bool next_slice(struct vm *vm, struct iter *iter, struct value *out)
     extra = count % iter->end;
     begin = iter->at * each + (iter->at < extra ? iter->at : extra);
     end = (iter->at + 1) * each + (iter->at + 1 < extra ? iter->at + 1 : extra);
-    part = list_new(vm, (size_t)(end - begin) + 1);
+    part = jinja_list_new(vm, (size_t)(end - begin) + 1);
     for (int64_t i = begin; i < end; i++)
-        list_add(vm, part, iter->source.list->items[i]);
+        jinja_list_add(vm, part, iter->source.list->items[i]);
     if (fill.type != V_NONE && fill.type != V_MISSING && iter->at >= extra)
-        list_add(vm, part, fill);
+        jinja_list_add(vm, part, fill);
     iter->at++;
-    *out = v_list(part);
+    *out = jinja_v_list(part);
     return true;
 }
 
@@ -266,12 +266,12 @@ static bool next_tested(struct vm *vm, struct iter *iter, struct value *out)
     const struct node *node = iter->loop_node;
 
     if (!iter->activation) {
-        iter->activation = activation_new(vm, node->test_function, iter->outer);
-        scope_enter(vm, &node->test_scope, iter->activation);
+        iter->activation = jinja_activation_new(vm, node->test_function, iter->outer);
+        jinja_scope_enter(vm, &node->test_scope, iter->activation);
     }
     while (source_next(vm, iter, out)) {
-        assign(vm, node->items[0], *out, iter->activation);
-        if (value_truth(vm, eval(vm, node->c, iter->activation)))
+        jinja_assign(vm, node->items[0], *out, iter->activation);
+        if (jinja_value_truth(vm, jinja_eval(vm, node->c, iter->activation)))
             return true;
     }
     return false;
@@ -304,9 +304,10 @@ static bool next_entry(struct vm *vm, struct iter *iter, struct value *out)
     if (at < 0 || at >= (int64_t)dict->n)
         return false;
     iter->at++;
-    *out = iter->kind == I_KEYS     ? dict->entries[at].key
-           : iter->kind == I_VALUES ? dict->entries[at].value
-                                    : v_pair(vm, dict->entries[at].key, dict->entries[at].value);
+    *out = iter->kind == I_KEYS ? dict->entries[at].key
+           : iter->kind == I_VALUES
+               ? dict->entries[at].value
+               : jinja_v_pair(vm, dict->entries[at].key, dict->entries[at].value);
     return true;
 }
 
@@ -318,14 +319,14 @@ static bool next_char(struct iter *iter, struct value *out)
 
     if (rest.n == 0)
         return false;
-    n = text_step(rest, &codepoint);
+    n = jinja_text_step(rest, &codepoint);
     *out = v_slice(iter->source, (size_t)iter->at, (size_t)iter->at + n);
     out->flags &= (uint8_t)~F_MARKUP;
     iter->at += (int64_t)n;
     return true;
 }
 
-bool iter_next(struct vm *vm, struct iter *iter, struct value *out)
+bool jinja_iter_next(struct vm *vm, struct iter *iter, struct value *out)
 {
     switch ((int)iter->kind) {
     case I_EMPTY:
@@ -353,7 +354,7 @@ bool iter_next(struct vm *vm, struct iter *iter, struct value *out)
                 iter->kind = I_EMPTY;
             else if (iter->source.type != V_DICT)
                 jinja_error(vm, "can only get item pairs from a mapping");
-            return iter_next(vm, iter, out);
+            return jinja_iter_next(vm, iter, out);
         }
         return next_entry(vm, iter, out);
     case I_RANGE:
@@ -365,16 +366,16 @@ bool iter_next(struct vm *vm, struct iter *iter, struct value *out)
         iter->at++;
         return true;
     case I_LOOP:
-        return loop_next(vm, iter->source.loop, out);
+        return jinja_loop_next(vm, iter->source.loop, out);
     default:
         return next_lazy(vm, iter, out);
     }
 }
 
-struct list *list_of(struct vm *vm, struct value v)
+struct list *jinja_list_of(struct vm *vm, struct value v)
 {
-    struct iter *iter = iter_of(vm, v);
-    struct list *out = list_new(vm, is_listy(v) ? v.list->n : 8);
+    struct iter *iter = jinja_iter_of(vm, v);
+    struct list *out = jinja_list_new(vm, is_listy(v) ? v.list->n : 8);
     struct value item;
 
     if (is_listy(v)) {
@@ -384,21 +385,21 @@ struct list *list_of(struct vm *vm, struct value v)
         jinja_spend(vm, v.list->n / 4);
         return out;
     }
-    while (iter_next(vm, iter, &item)) {
+    while (jinja_iter_next(vm, iter, &item)) {
         jinja_step(vm);
-        list_add(vm, out, item);
+        jinja_list_add(vm, out, item);
     }
     return out;
 }
 
-bool value_length(struct vm *vm, struct value v, int64_t *n)
+bool jinja_value_length(struct vm *vm, struct value v, int64_t *n)
 {
     switch (v.type) {
     case V_UNDEFINED:
         *n = 0;
         return true;
     case V_STR:
-        *n = (int64_t)text_count(vm, str_v(v));
+        *n = (int64_t)jinja_text_count(vm, str_v(v));
         return true;
     case V_BYTES:
         *n = v.n;
@@ -415,7 +416,7 @@ bool value_length(struct vm *vm, struct value v, int64_t *n)
         *n = v.range->n;
         return true;
     case V_LOOP:
-        *n = loop_length(vm, v.loop);
+        *n = jinja_loop_length(vm, v.loop);
         return true;
     default:
         return false;
@@ -423,16 +424,16 @@ bool value_length(struct vm *vm, struct value v, int64_t *n)
 }
 
 /* reversed(v): false when Python would raise a TypeError. */
-bool value_reversed(struct vm *vm, struct value v, struct value *out)
+bool jinja_value_reversed(struct vm *vm, struct value v, struct value *out)
 {
     struct iter *iter = jinja_take(vm, sizeof *iter);
 
-    if (v.type == V_ITER || v.type == V_LOOP || !value_iterate(vm, v, iter))
+    if (v.type == V_ITER || v.type == V_LOOP || !jinja_value_iterate(vm, v, iter))
         return false;
     if (iter->kind == I_STR) {
-        struct list *chars = list_of(vm, v);
+        struct list *chars = jinja_list_of(vm, v);
 
-        value_iterate(vm, v_list(chars), iter);
+        jinja_value_iterate(vm, jinja_v_list(chars), iter);
     }
     iter->is_generator = true;
     iter->is_back = true;

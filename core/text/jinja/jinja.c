@@ -21,7 +21,7 @@ const char *jinja_fault_name(enum jinja_fault fault)
 
 /* ---- for the compiler's parts ---- */
 
-void *compiler_take(struct compiler *c, size_t n, size_t size)
+void *jinja_compiler_take(struct compiler *c, size_t n, size_t size)
 {
     void *out = arena_array(c->arena, n, size);
 
@@ -30,7 +30,7 @@ void *compiler_take(struct compiler *c, size_t n, size_t size)
     return out;
 }
 
-void compiler_fail(struct compiler *c, int line, const char *fmt, ...)
+void jinja_compiler_fail(struct compiler *c, int line, const char *fmt, ...)
 {
     char message[512];
     va_list args;
@@ -42,7 +42,7 @@ void compiler_fail(struct compiler *c, int line, const char *fmt, ...)
     jinja_fail(&c->vm, JINJA_SYNTAX, "%s", message);
 }
 
-void compiler_work(struct compiler *c, size_t n)
+void jinja_compiler_work(struct compiler *c, size_t n)
 {
     c->work += n + 1;
     if (c->work > COMPILE_WORK)
@@ -63,7 +63,7 @@ static void grow_names(struct compiler *c)
     struct jinja_program *program = c->program;
     uint32_t size = program->name_mask ? (program->name_mask + 1) * 2 : 128;
 
-    program->name_table = compiler_take(c, size, sizeof *program->name_table);
+    program->name_table = jinja_compiler_take(c, size, sizeof *program->name_table);
     program->name_mask = size - 1;
     for (size_t i = 0; i < program->n_names; i++) {
         uint32_t at = hash_name(program->names[i]) & program->name_mask;
@@ -74,7 +74,7 @@ static void grow_names(struct compiler *c)
     }
 }
 
-uint16_t name_id(struct compiler *c, struct str name)
+uint16_t jinja_name_id(struct compiler *c, struct str name)
 {
     struct jinja_program *program = c->program;
     uint32_t at;
@@ -89,7 +89,7 @@ uint16_t name_id(struct compiler *c, struct str name)
         jinja_too_much(&c->vm, "names");
     if (program->n_names == program->names_capacity) {
         size_t capacity = program->names_capacity ? program->names_capacity * 2 : 64;
-        struct str *grown = compiler_take(c, capacity, sizeof *grown);
+        struct str *grown = jinja_compiler_take(c, capacity, sizeof *grown);
 
         if (program->n_names)
             memcpy(grown, program->names, program->n_names * sizeof *grown);
@@ -106,7 +106,7 @@ uint16_t name_id(struct compiler *c, struct str name)
 /* CR and CR LF become LF, one newline at the end goes. */
 static struct str own_text(struct compiler *c, struct str text)
 {
-    char *out = compiler_take(c, text.n + 1, 1);
+    char *out = jinja_compiler_take(c, text.n + 1, 1);
     size_t n = 0;
 
     for (size_t i = 0; i < text.n; i++) {
@@ -125,10 +125,10 @@ static struct str own_text(struct compiler *c, struct str text)
 static void compile(struct compiler *c, struct str text)
 {
     c->program->text = own_text(c, text);
-    lex(c);
-    parse(c);
-    c->program->is_read = compiler_take(c, c->program->n_names + 16, 1);
-    resolve_names(c);
+    jinja_lex(c);
+    jinja_parse(c);
+    c->program->is_read = jinja_compiler_take(c, c->program->n_names + 16, 1);
+    jinja_resolve_names(c);
 }
 
 static int compile_guarded(struct compiler *c, struct str text, struct error *err)
@@ -233,7 +233,8 @@ static int prepare(struct jinja_output *output, const struct jinja_settings *set
     return OK;
 }
 
-/* Beyond the text end spans of blocks inside of macros, as transformers has them; bytes end with it. */
+/* Beyond the text end spans of blocks inside of macros, as transformers has them; bytes end with
+ * it. */
 static void clamp_spans(struct jinja_output *output)
 {
     for (size_t i = 0; i < output->n_generation; i++) {
@@ -253,9 +254,9 @@ static void run(struct vm *vm)
     memset(vm->vars, 0, (program->n_names + 1) * sizeof *vm->vars);
     vm->resolved = jinja_take_array(vm, program->n_names + 1, sizeof *vm->resolved);
     memset(vm->resolved, 0, (program->n_names + 1) * sizeof *vm->resolved);
-    act = activation_new(vm, program->function, NULL);
-    scope_enter(vm, &program->scope, act);
-    exec(vm, &program->body, act);
+    act = jinja_activation_new(vm, program->function, NULL);
+    jinja_scope_enter(vm, &program->scope, act);
+    jinja_exec(vm, &program->body, act);
 }
 
 int jinja_render(const struct jinja_program *program, const struct json *context,

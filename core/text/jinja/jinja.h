@@ -42,13 +42,13 @@ const char *jinja_fault_name(enum jinja_fault fault); /* "syntax" "runtime" "rai
 #define JINJA_PARSE_DEPTH  200
 
 struct jinja_settings {
-    int64_t now;             /* for strftime_now: seconds since 1970 … */
-    int64_t utc_offset;      /* … and what local time adds to it */
-    size_t output_bytes;     /* limits; 0: the ones above */
+    int64_t now;         /* for strftime_now: seconds since 1970 … */
+    int64_t utc_offset;  /* … and what local time adds to it */
+    size_t output_bytes; /* limits; 0: the ones above */
     size_t memory_bytes;
     uint64_t steps;
     int depth;
-    bool wants_pieces;       /* fill output.pieces */
+    bool wants_pieces; /* fill output.pieces */
 };
 
 /* A half-open range of bytes of the text: one {% generation %} block. */
@@ -59,10 +59,10 @@ struct jinja_span {
 /* Where a stretch of the output comes from. Neighbours of one origin are joined. */
 struct jinja_piece {
     size_t begin, end;
-    int line;               /* of the template */
-    bool is_literal;        /* template text or a constant of the template; else a value */
-    const char *value;      /* a value that is a slice of a context string: its place there (by
-                               address, in the JSON tree that was given); else NULL */
+    int line;          /* of the template */
+    bool is_literal;   /* template text or a constant of the template; else a value */
+    const char *value; /* a value that is a slice of a context string: its place there (by
+                          address, in the JSON tree that was given); else NULL */
 };
 
 struct jinja_output {
@@ -72,14 +72,14 @@ struct jinja_output {
     struct jinja_piece *pieces;
     size_t n_pieces;
     size_t generation_capacity, pieces_capacity;
-    struct jinja_memory *memory;    /* of the last render, kept for the next */
+    struct jinja_memory *memory; /* of the last render, kept for the next */
 };
 
 MUST_CHECK int jinja_compile(struct jinja_program **out, struct str text,
                              struct jinja_failure *failure, struct error *err);
 void jinja_close(struct jinja_program *program); /* NULL allowed */
 bool jinja_has_generation(const struct jinja_program *program);
-bool jinja_uses_clock(const struct jinja_program *program);      /* strftime_now is called somewhere */
+bool jinja_uses_clock(const struct jinja_program *program); /* strftime_now is called somewhere */
 bool jinja_mentions(const struct jinja_program *program, const char *name); /* a variable is read */
 
 /* Renders anew into *output, which is zeroed or was rendered into before (its memory is reused).

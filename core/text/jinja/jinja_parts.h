@@ -1,5 +1,5 @@
-/* The inside of the Jinja engine: values, the tree of a template, a render under way. Not for others;
- * see jinja.h. The names of parts follow Jinja2's: what it does is the standard here.
+/* The inside of the Jinja engine: values, the tree of a template, a render under way. Not for
+ * others; see jinja.h. The names of parts follow Jinja2's: what it does is the standard here.
  *
  * A text is lexed and parsed into nodes; scope.c then gives every name a slot as Jinja2's compiler
  * gives it a local variable, and folds constants. A render walks the nodes. What it makes lies in a
@@ -28,8 +28,8 @@ enum value_type {
     V_DICT,
     V_RANGE,
     V_NAMESPACE,
-    V_VIEW,   /* of a dict: keys, values, items */
-    V_ITER,   /* generators and iterators: once, lazily */
+    V_VIEW, /* of a dict: keys, values, items */
+    V_ITER, /* generators and iterators: once, lazily */
     V_LOOP,
     V_MACRO,
     V_METHOD, /* bound */
@@ -49,8 +49,8 @@ enum undefined_kind { U_NAME, U_ATTRIBUTE, U_HINT, U_UNSAFE };
 
 struct value {
     uint8_t type, flags;
-    uint16_t aux;   /* undefined: kind, and type of the object << 8; global: which; view: which */
-    uint32_t n;     /* bytes of a text; of the name of an undefined */
+    uint16_t aux; /* undefined: kind, and type of the object << 8; global: which; view: which */
+    uint32_t n;   /* bytes of a text; of the name of an undefined */
     union {
         const char *p;
         int64_t i;
@@ -107,12 +107,12 @@ enum iter_kind {
     I_VALUES,
     I_ITEMS,
     I_RANGE,
-    I_MAP,      /* filters over a source */
+    I_MAP, /* filters over a source */
     I_SELECT,
     I_UNIQUE,
     I_BATCH,
     I_SLICE,
-    I_TESTED,   /* for … if */
+    I_TESTED, /* for … if */
     I_LOOP
 };
 
@@ -122,9 +122,9 @@ struct iter {
     struct value source;
     struct iter *from;
     int64_t at, end;
-    const struct lazy *lazy;         /* of map, select, unique, batch, slice */
-    struct dict *seen;               /* unique */
-    const struct node *loop_node;    /* for … if */
+    const struct lazy *lazy;      /* of map, select, unique, batch, slice */
+    struct dict *seen;            /* unique */
+    const struct node *loop_node; /* for … if */
     struct activation *activation, *outer;
 };
 
@@ -133,22 +133,22 @@ struct lazy {
     const struct node *node;
     struct value *args;
     size_t n_args;
-    struct str *names;               /* of keyword arguments, which follow the others */
+    struct str *names; /* of keyword arguments, which follow the others */
     size_t n_names;
-    const struct list *parts;        /* of an attribute path; NULL: none */
+    const struct list *parts; /* of an attribute path; NULL: none */
     struct value default_value;
     const struct filter *filter;
     const struct test *test;
-    struct str called;               /* name of filter or test, for its message */
+    struct str called; /* name of filter or test, for its message */
     bool is_negated, has_filter, has_test, is_sensitive;
 };
 
 struct loop {
     struct iter *iter;
-    int64_t index0, length, depth0;  /* length -1: not known yet */
+    int64_t index0, length, depth0; /* length -1: not known yet */
     struct value after, current, before;
     struct list *changed;
-    const struct node *node;         /* recursive loops */
+    const struct node *node; /* recursive loops */
     struct activation *outer;
 };
 
@@ -196,18 +196,18 @@ enum node_kind {
     E_CONCAT,
     E_COMPARE, /* a, then items with op */
     E_OPERAND,
-    E_COND,    /* b if a else c */
+    E_COND, /* b if a else c */
     E_GETATTR,
     E_GETITEM,
     E_SLICE,
     E_CALL,
-    E_FILTER,  /* a NULL: of a block */
+    E_FILTER, /* a NULL: of a block */
     E_TEST,
     E_NSREF,
     S_DATA,
     S_OUTPUT,
-    S_IF,         /* a, body; items: elif nodes; other */
-    S_FOR,        /* a target, b iterable, c test */
+    S_IF,  /* a, body; items: elif nodes; other */
+    S_FOR, /* a target, b iterable, c test */
     S_SET,
     S_SET_BLOCK,  /* a target, b filter */
     S_MACRO,      /* items: parameters; defaults: the last of them */
@@ -218,7 +218,7 @@ enum node_kind {
     S_BLOCK,
     S_BREAK,
     S_CONTINUE,
-    S_NO_LOADER   /* include, import, from, extends: items are targets stored */
+    S_NO_LOADER /* include, import, from, extends: items are targets stored */
 };
 
 enum operand { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_IN, OP_NOT_IN };
@@ -263,20 +263,20 @@ struct body {
 
 struct node {
     enum node_kind kind;
-    uint8_t op;          /* enum operand, enum name_context */
-    bool is_extended;    /* a loop that has `loop` */
+    uint8_t op;       /* enum operand, enum name_context */
+    bool is_extended; /* a loop that has `loop` */
     bool is_recursive, is_generation, is_scoped;
     bool takes_kwargs, takes_varargs, takes_caller;
-    bool is_mutable;     /* a constant with lists or dicts in it */
-    uint8_t escape;      /* 0 no, 1 yes, 2 as the render says */
+    bool is_mutable; /* a constant with lists or dicts in it */
+    uint8_t escape;  /* 0 no, 1 yes, 2 as the render says */
     int line;
     uint16_t depth;
-    uint16_t name_id;    /* of names: index in the program's names */
-    struct place place;  /* names; loop variable of S_FOR; macro's own name */
-    uint16_t export;     /* 1 + name_id: a top-level assignment, kept for macros and blocks */
+    uint16_t name_id;   /* of names: index in the program's names */
+    struct place place; /* names; loop variable of S_FOR; macro's own name */
+    uint16_t export;    /* 1 + name_id: a top-level assignment, kept for macros and blocks */
     uint16_t caller_slot, kwargs_slot, varargs_slot;
     struct str name;
-    struct value value;  /* E_CONST, S_DATA */
+    struct value value; /* E_CONST, S_DATA */
     struct node *a, *b, *c;
     struct node **items;
     size_t n;
@@ -291,8 +291,8 @@ struct node {
     struct function *test_function; /* for … if */
     const struct filter *filter;
     const struct test *test;
-    uint16_t *exports;              /* name ids and … */
-    struct place *export_places;    /* … where their values are */
+    uint16_t *exports;           /* name ids and … */
+    struct place *export_places; /* … where their values are */
     size_t n_exports;
 };
 
@@ -327,8 +327,8 @@ struct chunk {
     size_t size;
 };
 
-struct jinja_memory { /* kept in the output between renders */
-    struct chunk *first;    /* the chunks in the order they are filled */
+struct jinja_memory {    /* kept in the output between renders */
+    struct chunk *first; /* the chunks in the order they are filled */
     struct chunk *current;
     char *p, *end;
     size_t used;
@@ -345,16 +345,16 @@ struct vm {
     uint64_t steps, step_limit;
     size_t memory_limit;
     int depth, depth_limit;
-    const char *stack;          /* where the render began */
+    const char *stack; /* where the render began */
     int line;
     bool autoescape;
-    int captures;               /* captured texts under way */
-    size_t root_end;            /* of the output when the outermost capture or generation began */
+    int captures;    /* captured texts under way */
+    size_t root_end; /* of the output when the outermost capture or generation began */
     int in_generation;
-    struct capture *capture;    /* the innermost */
-    struct value *vars;         /* by name: what the top level has set */
-    struct value *resolved;     /* by name: from the context; V_MISSING with aux 1: not there */
-    struct function *function;  /* compilation */
+    struct capture *capture;   /* the innermost */
+    struct value *vars;        /* by name: what the top level has set */
+    struct value *resolved;    /* by name: from the context; V_MISSING with aux 1: not there */
+    struct function *function; /* compilation */
 };
 
 _Noreturn void jinja_fail(struct vm *vm, enum jinja_fault kind, const char *fmt, ...)
@@ -402,13 +402,13 @@ struct text {
     char *p;
     size_t n, capacity;
 };
-void text_add(struct text *text, const char *p, size_t n);
-void text_str(struct text *text, struct value v);
-void text_puts(struct text *text, const char *p);
-void text_putc(struct text *text, char c);
-void text_fill(struct text *text, struct str unit, int64_t n);
-void text_codepoint(struct text *text, int32_t codepoint); /* surrogates too */
-struct value text_value(struct text *text);
+void jinja_text_add(struct text *text, const char *p, size_t n);
+void jinja_text_str(struct text *text, struct value v);
+void jinja_text_puts(struct text *text, const char *p);
+void jinja_text_putc(struct text *text, char c);
+void jinja_text_fill(struct text *text, struct str unit, int64_t n);
+void jinja_text_codepoint(struct text *text, int32_t codepoint); /* surrogates too */
+struct value jinja_text_value(struct text *text);
 
 /* value.c */
 #define VALUE(t) ((struct value){.type = (t)})
@@ -449,26 +449,27 @@ static inline struct value v_slice(struct value of, size_t from, size_t to)
     of.n = (uint32_t)(to - from);
     return of;
 }
-struct value v_chars(const char *constant);
-struct value v_undefined(enum undefined_kind kind, struct value object, struct str name);
-struct value v_hint(const char *hint);
+struct value jinja_v_chars(const char *constant);
+struct value jinja_v_undefined(enum undefined_kind kind, struct value object, struct str name);
+struct value jinja_v_hint(const char *hint);
 _Noreturn void jinja_undefined_error(struct vm *vm, struct value v);
-struct list *list_new(struct vm *vm, size_t capacity);
-void list_add(struct vm *vm, struct list *list, struct value v);
-struct value v_list(struct list *list);
-struct value v_tuple(struct list *list);
-struct value v_pair(struct vm *vm, struct value a, struct value b);
-struct dict *dict_new(struct vm *vm, size_t capacity);
-void dict_set(struct vm *vm, struct dict *dict, struct value key, struct value value);
-struct value *dict_get(struct vm *vm, struct dict *dict, struct value key); /* NULL: not there */
-struct value v_dict(struct dict *dict);
-bool value_is_hashable(struct value v);
-uint64_t value_hash(struct vm *vm, struct value v); /* fails when it is not hashable */
-bool value_truth(struct vm *vm, struct value v);
-const char *value_type_name(struct value v);
-const char *type_name(int type);
-struct value value_of_json(struct vm *vm, const struct json *json);
-struct value value_copy(struct vm *vm, struct value v, int depth); /* lists and dicts anew */
+struct list *jinja_list_new(struct vm *vm, size_t capacity);
+void jinja_list_add(struct vm *vm, struct list *list, struct value v);
+struct value jinja_v_list(struct list *list);
+struct value jinja_v_tuple(struct list *list);
+struct value jinja_v_pair(struct vm *vm, struct value a, struct value b);
+struct dict *jinja_dict_new(struct vm *vm, size_t capacity);
+void jinja_dict_set(struct vm *vm, struct dict *dict, struct value key, struct value value);
+struct value *jinja_dict_get(struct vm *vm, struct dict *dict,
+                             struct value key); /* NULL: not there */
+struct value jinja_v_dict(struct dict *dict);
+bool jinja_value_is_hashable(struct value v);
+uint64_t jinja_value_hash(struct vm *vm, struct value v); /* fails when it is not hashable */
+bool jinja_value_truth(struct vm *vm, struct value v);
+const char *jinja_value_type_name(struct value v);
+const char *jinja_type_name(int type);
+struct value jinja_value_of_json(struct vm *vm, const struct json *json);
+struct value jinja_value_copy(struct vm *vm, struct value v, int depth); /* lists and dicts anew */
 static inline bool is_str(struct value v)
 {
     return v.type == V_STR;
@@ -487,160 +488,165 @@ static inline bool is_number(struct value v)
 }
 
 /* compare.c */
-bool value_equal(struct vm *vm, struct value a, struct value b);
-bool value_same(struct value a, struct value b); /* `is` */
-bool value_less(struct vm *vm, struct value a, struct value b, const char *op);
-bool value_compare(struct vm *vm, enum operand op, struct value a, struct value b);
-bool value_in(struct vm *vm, struct value needle, struct value haystack);
+bool jinja_value_equal(struct vm *vm, struct value a, struct value b);
+bool jinja_value_same(struct value a, struct value b); /* `is` */
+bool jinja_value_less(struct vm *vm, struct value a, struct value b, const char *op);
+bool jinja_value_compare(struct vm *vm, enum operand op, struct value a, struct value b);
+bool jinja_value_in(struct vm *vm, struct value needle, struct value haystack);
 /* Stable. keys: what is compared, by position. */
-void value_sort(struct vm *vm, struct list *list, struct list *keys, bool is_reverse);
+void jinja_value_sort(struct vm *vm, struct list *list, struct list *keys, bool is_reverse);
 
 /* number.c, big.c */
-struct value number_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
-struct value value_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
-struct value value_negate(struct vm *vm, struct value a);
-struct value value_plus(struct vm *vm, struct value a);
-double value_double(struct vm *vm, struct value v); /* of a number */
-bool double_of_big(const struct big *big, double *out);
-struct value int_of_double(struct vm *vm, double f);
-int number_compare(struct vm *vm, struct value a, struct value b); /* -2: not ordered */
-struct value big_of_text(struct vm *vm, struct str digits); /* normal form: V_INT when it fits */
-struct value big_of_text_base(struct vm *vm, struct str digits, int base);
-struct str big_text(struct vm *vm, const struct big *big);
-struct value big_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
-int big_compare(struct vm *vm, struct value a, struct value b);
-struct value big_negate(struct vm *vm, struct value a);
-struct value value_repeat(struct vm *vm, struct value v, int64_t times);
+struct value jinja_number_binary(struct vm *vm, enum node_kind kind, struct value a,
+                                 struct value b);
+struct value jinja_value_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
+struct value jinja_value_negate(struct vm *vm, struct value a);
+struct value jinja_value_plus(struct vm *vm, struct value a);
+double jinja_value_double(struct vm *vm, struct value v); /* of a number */
+bool jinja_double_of_big(const struct big *big, double *out);
+struct value jinja_int_of_double(struct vm *vm, double f);
+int jinja_number_compare(struct vm *vm, struct value a, struct value b); /* -2: not ordered */
+struct value jinja_big_of_text(struct vm *vm,
+                               struct str digits); /* normal form: V_INT when it fits */
+struct value jinja_big_of_text_base(struct vm *vm, struct str digits, int base);
+struct str jinja_big_text(struct vm *vm, const struct big *big);
+struct value jinja_big_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
+int jinja_big_compare(struct vm *vm, struct value a, struct value b);
+struct value jinja_big_negate(struct vm *vm, struct value a);
+struct value jinja_value_repeat(struct vm *vm, struct value v, int64_t times);
 /* An index or count: integers and booleans; else a type error that names `what`. */
-int64_t value_index(struct vm *vm, struct value v, const char *what);
+int64_t jinja_value_index(struct vm *vm, struct value v, const char *what);
 
 /* printing.c */
-void print_str(struct text *out, struct value v);  /* str(v) */
-void print_repr(struct text *out, struct value v); /* repr(v) */
-void repr_text(struct text *out, struct str s);
-void repr_bytes(struct text *out, struct str s);
-struct value value_str(struct vm *vm, struct value v);  /* a plain text */
-struct value value_soft(struct vm *vm, struct value v); /* Markup stays */
-struct value value_escape(struct vm *vm, struct value v);
-void escape_into(struct text *out, struct str s);
-struct value filter_tojson(struct vm *vm, struct value v, const struct value *args);
+void jinja_print_str(struct text *out, struct value v);  /* str(v) */
+void jinja_print_repr(struct text *out, struct value v); /* repr(v) */
+void jinja_repr_text(struct text *out, struct str s);
+void jinja_repr_bytes(struct text *out, struct str s);
+struct value jinja_value_str(struct vm *vm, struct value v);  /* a plain text */
+struct value jinja_value_soft(struct vm *vm, struct value v); /* Markup stays */
+struct value jinja_value_escape(struct vm *vm, struct value v);
+void jinja_escape_into(struct text *out, struct str s);
+struct value jinja_filter_tojson(struct vm *vm, struct value v, const struct value *args);
 
 /* texts.c: code points */
-bool text_is_ascii(struct str s);
-size_t text_count(struct vm *vm, struct str s);                 /* code points */
-size_t text_step(struct str s, int32_t *codepoint);             /* as unicode_next, surrogates pass */
-size_t text_offset(struct vm *vm, struct str s, size_t index); /* byte of a code point */
-struct value text_slice(struct vm *vm, struct value v, int64_t from, int64_t step, int64_t n);
-struct value text_char(struct vm *vm, struct value v, int64_t index, bool *found);
-struct value text_strip(struct value v, struct value chars, int sides, struct vm *vm);
-struct value text_replace(struct vm *vm, struct value v, struct str old, struct str with,
-                          int64_t count);
-struct list *text_split(struct vm *vm, struct value v, struct value separator, int64_t most,
-                        bool from_right);
-struct list *text_lines(struct vm *vm, struct value v, bool keep_ends);
-struct value text_pad(struct vm *vm, struct value v, int64_t width, struct str fill, char align);
+bool jinja_text_is_ascii(struct str s);
+size_t jinja_text_count(struct vm *vm, struct str s);     /* code points */
+size_t jinja_text_step(struct str s, int32_t *codepoint); /* as unicode_next, surrogates pass */
+size_t jinja_text_offset(struct vm *vm, struct str s, size_t index); /* byte of a code point */
+struct value jinja_text_slice(struct vm *vm, struct value v, int64_t from, int64_t step, int64_t n);
+struct value jinja_text_char(struct vm *vm, struct value v, int64_t index, bool *found);
+struct value jinja_text_strip(struct value v, struct value chars, int sides, struct vm *vm);
+struct value jinja_text_replace(struct vm *vm, struct value v, struct str old, struct str with,
+                                int64_t count);
+struct list *jinja_text_split(struct vm *vm, struct value v, struct value separator, int64_t most,
+                              bool from_right);
+struct list *jinja_text_lines(struct vm *vm, struct value v, bool keep_ends);
+struct value jinja_text_pad(struct vm *vm, struct value v, int64_t width, struct str fill,
+                            char align);
 enum case_change { CASE_UPPER, CASE_LOWER, CASE_TITLE, CASE_CAPITALIZE, CASE_SWAP, CASE_FOLD };
-struct value text_case(struct vm *vm, struct value v, enum case_change change);
-bool text_parse_int(struct vm *vm, struct str s, int base, struct value *out);
-bool text_parse_float(struct str s, double *out);
+struct value jinja_text_case(struct vm *vm, struct value v, enum case_change change);
+bool jinja_text_parse_int(struct vm *vm, struct str s, int base, struct value *out);
+bool jinja_text_parse_float(struct str s, double *out);
 
 /* iterate.c */
-bool value_iterate(struct vm *vm, struct value v, struct iter *iter); /* false: not iterable */
-struct iter *iter_of(struct vm *vm, struct value v);  /* fails when not iterable */
-bool iter_next(struct vm *vm, struct iter *iter, struct value *out);
-struct list *list_of(struct vm *vm, struct value v);  /* list(v) */
-bool value_length(struct vm *vm, struct value v, int64_t *n); /* false: has no len() */
-struct value v_lazy(struct vm *vm, enum iter_kind kind, struct value source,
-                    const struct lazy *lazy);
+bool jinja_value_iterate(struct vm *vm, struct value v,
+                         struct iter *iter);               /* false: not iterable */
+struct iter *jinja_iter_of(struct vm *vm, struct value v); /* fails when not iterable */
+bool jinja_iter_next(struct vm *vm, struct iter *iter, struct value *out);
+struct list *jinja_list_of(struct vm *vm, struct value v);          /* list(v) */
+bool jinja_value_length(struct vm *vm, struct value v, int64_t *n); /* false: has no len() */
+struct value jinja_v_lazy(struct vm *vm, enum iter_kind kind, struct value source,
+                          const struct lazy *lazy);
 /* reversed(v) */
-bool value_reversed(struct vm *vm, struct value v, struct value *out);
-struct list *attribute_parts(struct vm *vm, struct value attribute);
-struct value attribute_of(struct vm *vm, struct value v, const struct list *parts,
-                          struct value default_value);
+bool jinja_value_reversed(struct vm *vm, struct value v, struct value *out);
+struct list *jinja_attribute_parts(struct vm *vm, struct value attribute);
+struct value jinja_attribute_of(struct vm *vm, struct value v, const struct list *parts,
+                                struct value default_value);
 
 /* lookup.c */
-struct value value_attribute(struct vm *vm, struct value v, struct str name);
-struct value value_item(struct vm *vm, struct value v, struct value key);
-struct value value_slice(struct vm *vm, struct value v, const struct value bounds[3]);
-bool python_attribute(struct vm *vm, struct value v, struct str name, struct value *out);
+struct value jinja_value_attribute(struct vm *vm, struct value v, struct str name);
+struct value jinja_value_item(struct vm *vm, struct value v, struct value key);
+struct value jinja_value_slice(struct vm *vm, struct value v, const struct value bounds[3]);
+bool jinja_python_attribute(struct vm *vm, struct value v, struct str name, struct value *out);
 
 /* call.c */
 struct call {
     struct value *args;
     size_t n;
-    struct str *names;    /* of the keyword arguments, whose values follow the others in args */
+    struct str *names; /* of the keyword arguments, whose values follow the others in args */
     size_t n_names;
-    const char *what;     /* for messages */
+    const char *what; /* for messages */
 };
 /* The arguments by name into out[n]; V_MISSING where not given. `names` blank-separated; a name
  * before '/' cannot be given by keyword. */
-void call_bind(struct vm *vm, const struct call *call, const char *names, size_t n_required,
-               struct value *out);
-struct value value_call(struct vm *vm, struct value callee, const struct call *call);
-struct value global_call(struct vm *vm, int which, const struct call *call);
-bool global_find(struct str name, struct value *out);
-struct value method_call(struct vm *vm, struct method *method, const struct call *call);
-int method_find(struct value self, struct str name); /* -1: there is none */
-struct value str_method(struct vm *vm, struct method *method, const struct call *call);
-struct value format_percent(struct vm *vm, struct value format, struct value args);
-struct value format_braces(struct vm *vm, struct value format, const struct call *call);
-void format_spec(struct text *out, struct value v, struct str spec);
-struct value format_time(struct vm *vm, struct str format);
-struct value macro_call(struct vm *vm, struct macro *macro, const struct call *call);
-bool loop_next(struct vm *vm, struct loop *loop, struct value *out);
-int64_t loop_length(struct vm *vm, struct loop *loop);
-struct value loop_recurse(struct vm *vm, struct loop *loop, struct value iterable);
-struct value loop_attribute(struct vm *vm, struct loop *loop, struct str name, bool *found);
+void jinja_call_bind(struct vm *vm, const struct call *call, const char *names, size_t n_required,
+                     struct value *out);
+struct value jinja_value_call(struct vm *vm, struct value callee, const struct call *call);
+struct value jinja_global_call(struct vm *vm, int which, const struct call *call);
+bool jinja_global_find(struct str name, struct value *out);
+struct value jinja_method_call(struct vm *vm, struct method *method, const struct call *call);
+int jinja_method_find(struct value self, struct str name); /* -1: there is none */
+struct value jinja_str_method(struct vm *vm, struct method *method, const struct call *call);
+struct value jinja_format_percent(struct vm *vm, struct value format, struct value args);
+struct value jinja_format_braces(struct vm *vm, struct value format, const struct call *call);
+void jinja_format_spec(struct text *out, struct value v, struct str spec);
+struct value jinja_format_time(struct vm *vm, struct str format);
+struct value jinja_macro_call(struct vm *vm, struct macro *macro, const struct call *call);
+bool jinja_loop_next(struct vm *vm, struct loop *loop, struct value *out);
+int64_t jinja_loop_length(struct vm *vm, struct loop *loop);
+struct value jinja_loop_recurse(struct vm *vm, struct loop *loop, struct value iterable);
+struct value jinja_loop_attribute(struct vm *vm, struct loop *loop, struct str name, bool *found);
 
 /* filters*.c, tests.c */
 struct filter {
     const char *name;
-    const char *params;    /* after the value, blank-separated; "*": its own business */
+    const char *params; /* after the value, blank-separated; "*": its own business */
     uint8_t n_params, n_required;
     struct value (*run)(struct vm *vm, struct value v, const struct value *args);
     struct value (*run_call)(struct vm *vm, struct value v, const struct call *call);
 };
-const struct filter *filter_find(struct str name);
-struct value filter_apply(struct vm *vm, const struct filter *filter, struct value v,
-                          const struct call *call);
+const struct filter *jinja_filter_find(struct str name);
+struct value jinja_filter_apply(struct vm *vm, const struct filter *filter, struct value v,
+                                const struct call *call);
 struct test {
     const char *name;
     uint8_t n_args;
     bool (*run)(struct vm *vm, struct value v, const struct value *args);
 };
-const struct test *test_find(struct str name);
-bool test_apply(struct vm *vm, const struct test *test, struct value v, const struct call *call);
-const struct filter *filters_of_texts(size_t *n);
-const struct filter *filters_of_lists(size_t *n);
-const struct filter *filters_of_more(size_t *n);
+const struct test *jinja_test_find(struct str name);
+bool jinja_test_apply(struct vm *vm, const struct test *test, struct value v,
+                      const struct call *call);
+const struct filter *jinja_filters_of_texts(size_t *n);
+const struct filter *jinja_filters_of_lists(size_t *n);
+const struct filter *jinja_filters_of_more(size_t *n);
 
 /* eval.c, exec.c */
-struct value eval(struct vm *vm, const struct node *node, struct activation *act);
+struct value jinja_eval(struct vm *vm, const struct node *node, struct activation *act);
 /* The filters of a block on its text; the call of a call block with its caller. */
-struct value eval_filter_on(struct vm *vm, const struct node *node, struct activation *act,
-                            struct value text);
-struct value eval_call_of(struct vm *vm, const struct node *node, struct activation *act,
-                          struct value caller);
+struct value jinja_eval_filter_on(struct vm *vm, const struct node *node, struct activation *act,
+                                  struct value text);
+struct value jinja_eval_call_of(struct vm *vm, const struct node *node, struct activation *act,
+                                struct value caller);
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
-enum flow exec(struct vm *vm, const struct body *body, struct activation *act);
-void assign(struct vm *vm, const struct node *target, struct value v, struct activation *act);
-struct activation *activation_new(struct vm *vm, const struct function *function,
-                                  struct activation *outer);
-void scope_enter(struct vm *vm, const struct scope *scope, struct activation *act);
-void scope_leave(const struct scope *scope, struct activation *act);
-struct value resolve(struct vm *vm, uint16_t name);
-void out_write(struct vm *vm, struct value v, const struct node *node);
-struct value run_for(struct vm *vm, const struct node *node, struct iter *iter, int64_t depth0,
-                     struct activation *act, enum flow *flow);
+enum flow jinja_exec(struct vm *vm, const struct body *body, struct activation *act);
+void jinja_assign(struct vm *vm, const struct node *target, struct value v, struct activation *act);
+struct activation *jinja_activation_new(struct vm *vm, const struct function *function,
+                                        struct activation *outer);
+void jinja_scope_enter(struct vm *vm, const struct scope *scope, struct activation *act);
+void jinja_scope_leave(const struct scope *scope, struct activation *act);
+struct value jinja_resolve(struct vm *vm, uint16_t name);
+void jinja_out_write(struct vm *vm, struct value v, const struct node *node);
+struct value jinja_run_for(struct vm *vm, const struct node *node, struct iter *iter,
+                           int64_t depth0, struct activation *act, enum flow *flow);
 /* A text that is captured instead of written. */
 struct capture {
     size_t begin;
-    struct value only;      /* when one value was all that was written */
+    struct value only; /* when one value was all that was written */
     int n_writes;
     struct capture *outer;
 };
-void capture_begin(struct vm *vm, struct capture *capture);
-struct value capture_end(struct vm *vm, struct capture *capture);
+void jinja_capture_begin(struct vm *vm, struct capture *capture);
+struct value jinja_capture_end(struct vm *vm, struct capture *capture);
 
 /* lexer.c, parser*.c, scope.c */
 enum token_type {
@@ -685,7 +691,7 @@ enum token_type {
 struct token {
     enum token_type type;
     int line;
-    struct str text;    /* names: themselves; strings: decoded; numbers: source */
+    struct str text; /* names: themselves; strings: decoded; numbers: source */
 };
 
 struct tokens {
@@ -700,36 +706,37 @@ struct compiler {
     struct tokens tokens;
     size_t at;
     int depth;
-    int loops;    /* around, in this function */
+    int loops; /* around, in this function */
     uint64_t work;
 };
-void *compiler_take(struct compiler *c, size_t n, size_t size);
-_Noreturn void compiler_fail(struct compiler *c, int line, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void compiler_work(struct compiler *c, size_t n);
-void lex(struct compiler *c);
-void parse(struct compiler *c);
-struct node *node_new(struct compiler *c, enum node_kind kind, int line);
-void node_deepen(struct compiler *c, struct node *node, const struct node *child);
-uint16_t name_id(struct compiler *c, struct str name);
+void *jinja_compiler_take(struct compiler *c, size_t n, size_t size);
+_Noreturn void jinja_compiler_fail(struct compiler *c, int line, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+void jinja_compiler_work(struct compiler *c, size_t n);
+void jinja_lex(struct compiler *c);
+void jinja_parse(struct compiler *c);
+struct node *jinja_node_new(struct compiler *c, enum node_kind kind, int line);
+void jinja_node_deepen(struct compiler *c, struct node *node, const struct node *child);
+uint16_t jinja_name_id(struct compiler *c, struct str name);
 /* parser.c for parser_statements.c */
-const struct token *token_at(const struct compiler *c, size_t ahead);
-const struct token *token_take(struct compiler *c);
-const struct token *token_expect(struct compiler *c, enum token_type type);
-bool token_is_name(const struct token *token, const char *name);
-bool token_skip(struct compiler *c, enum token_type type);
-bool token_skip_name(struct compiler *c, const char *name);
-const char *token_describe(struct compiler *c, const struct token *token);
+const struct token *jinja_token_at(const struct compiler *c, size_t ahead);
+const struct token *jinja_token_take(struct compiler *c);
+const struct token *jinja_token_expect(struct compiler *c, enum token_type type);
+bool jinja_token_is_name(const struct token *token, const char *name);
+bool jinja_token_skip(struct compiler *c, enum token_type type);
+bool jinja_token_skip_name(struct compiler *c, const char *name);
+const char *jinja_token_describe(struct compiler *c, const struct token *token);
 struct node_list {
     struct node **items;
     size_t n, capacity;
 };
-void node_list_add(struct compiler *c, struct node_list *list, struct node *node);
-struct node *parse_expression(struct compiler *c, bool with_condition);
-struct node *parse_tuple(struct compiler *c, bool is_simple, bool with_condition,
-                         const char *end_name, bool in_parentheses);
-struct node *parse_filter(struct compiler *c, struct node *node, bool starts_inline);
-void parse_enter(struct compiler *c);
-void parse_leave(struct compiler *c);
-void resolve_names(struct compiler *c);
+void jinja_node_list_add(struct compiler *c, struct node_list *list, struct node *node);
+struct node *jinja_parse_expression(struct compiler *c, bool with_condition);
+struct node *jinja_parse_tuple(struct compiler *c, bool is_simple, bool with_condition,
+                               const char *end_name, bool in_parentheses);
+struct node *jinja_parse_filter(struct compiler *c, struct node *node, bool starts_inline);
+void jinja_parse_enter(struct compiler *c);
+void jinja_parse_leave(struct compiler *c);
+void jinja_resolve_names(struct compiler *c);
 
 #endif

@@ -20,7 +20,7 @@ static void add_token(struct lexer *l, enum token_type type, struct str text)
 
     if (tokens->n == tokens->capacity) {
         size_t capacity = tokens->capacity ? tokens->capacity * 2 : 256;
-        struct token *grown = compiler_take(c, capacity, sizeof *grown);
+        struct token *grown = jinja_compiler_take(c, capacity, sizeof *grown);
 
         if (tokens->n)
             memcpy(grown, tokens->items, tokens->n * sizeof *grown);
@@ -47,7 +47,7 @@ static const char *skip_space(const struct lexer *l, const char *p)
 {
     while (p < l->end) {
         int32_t codepoint;
-        size_t n = text_step(str_from(p, (size_t)(l->end - p)), &codepoint);
+        size_t n = jinja_text_step(str_from(p, (size_t)(l->end - p)), &codepoint);
 
         if (!unicode_is_space(codepoint))
             break;
@@ -105,7 +105,7 @@ static void lex_comment(struct lexer *l)
     const char *p = memmem(from, (size_t)(l->end - from), "#}", 2);
 
     if (!p)
-        compiler_fail(l->c, l->line, "missing end of comment tag");
+        jinja_compiler_fail(l->c, l->line, "missing end of comment tag");
     count_lines(l, from, p);
     end_tag(l, p + 2, p > from && (p[-1] == '-' || p[-1] == '+') ? p[-1] : '\0');
 }
@@ -151,7 +151,7 @@ static void lex_raw(struct lexer *l, const char *body)
 
         p = memmem(p, (size_t)(l->end - p), "{%", 2);
         if (!p)
-            compiler_fail(l->c, l->line, "missing end of raw directive");
+            jinja_compiler_fail(l->c, l->line, "missing end of raw directive");
         after = match_endraw(l, p + 2, &begin_sign, &end_sign);
         if (!after)
             continue;
@@ -251,7 +251,7 @@ static const char *match_integer(const struct lexer *l, const char *p)
 /* The number without its underscores. */
 static struct str plain_number(struct lexer *l, const char *from, const char *to)
 {
-    char *out = compiler_take(l->c, (size_t)(to - from) + 1, 1);
+    char *out = jinja_compiler_take(l->c, (size_t)(to - from) + 1, 1);
     size_t n = 0;
 
     for (const char *p = from; p < to; p++)
@@ -264,7 +264,7 @@ static const char *match_name(const struct lexer *l, const char *p)
 {
     while (p < l->end) {
         int32_t codepoint;
-        size_t n = text_step(str_from(p, (size_t)(l->end - p)), &codepoint);
+        size_t n = jinja_text_step(str_from(p, (size_t)(l->end - p)), &codepoint);
 
         if (codepoint != '_' && !unicode_is_word(codepoint))
             break;
@@ -279,13 +279,12 @@ static enum token_type operator_at(const struct lexer *l, const char *p, size_t 
         char text[3];
         enum token_type type;
     } operators[] = {
-        {"//", T_FLOORDIV}, {"**", T_POW},      {"==", T_EQ},       {"!=", T_NE},
-        {">=", T_GTEQ},     {"<=", T_LTEQ},     {"+", T_ADD},       {"-", T_SUB},
-        {"/", T_DIV},       {"*", T_MUL},       {"%", T_MOD},       {"~", T_TILDE},
-        {"[", T_LBRACKET},  {"]", T_RBRACKET},  {"(", T_LPAREN},    {")", T_RPAREN},
-        {"{", T_LBRACE},    {"}", T_RBRACE},    {">", T_GT},        {"<", T_LT},
-        {"=", T_ASSIGN},    {".", T_DOT},       {":", T_COLON},     {"|", T_PIPE},
-        {",", T_COMMA},     {";", T_SEMICOLON},
+        {"//", T_FLOORDIV}, {"**", T_POW},   {"==", T_EQ},      {"!=", T_NE},      {">=", T_GTEQ},
+        {"<=", T_LTEQ},     {"+", T_ADD},    {"-", T_SUB},      {"/", T_DIV},      {"*", T_MUL},
+        {"%", T_MOD},       {"~", T_TILDE},  {"[", T_LBRACKET}, {"]", T_RBRACKET}, {"(", T_LPAREN},
+        {")", T_RPAREN},    {"{", T_LBRACE}, {"}", T_RBRACE},   {">", T_GT},       {"<", T_LT},
+        {"=", T_ASSIGN},    {".", T_DOT},    {":", T_COLON},    {"|", T_PIPE},     {",", T_COMMA},
+        {";", T_SEMICOLON},
     };
 
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
@@ -328,7 +327,7 @@ static void balance(struct lexer *l, struct brackets *open, enum token_type type
     if (opens(type, &close)) {
         if (open->n == open->capacity) {
             size_t capacity = open->capacity ? open->capacity * 2 : 64;
-            char *grown = compiler_take(l->c, capacity, 1);
+            char *grown = jinja_compiler_take(l->c, capacity, 1);
 
             memcpy(grown, open->items ? open->items : "", open->n);
             open->items = grown;
@@ -340,20 +339,21 @@ static void balance(struct lexer *l, struct brackets *open, enum token_type type
     if (type != T_RBRACE && type != T_RPAREN && type != T_RBRACKET)
         return;
     if (open->n == 0)
-        compiler_fail(l->c, l->line, "unexpected '%c'", *l->p);
+        jinja_compiler_fail(l->c, l->line, "unexpected '%c'", *l->p);
     if (open->items[--open->n] != *l->p)
-        compiler_fail(l->c, l->line, "unexpected '%c', expected '%c'", *l->p, open->items[open->n]);
+        jinja_compiler_fail(l->c, l->line, "unexpected '%c', expected '%c'", *l->p,
+                            open->items[open->n]);
 }
 
-struct str lex_string(struct compiler *c, struct str raw, int line);
+struct str jinja_lex_string(struct compiler *c, struct str raw, int line);
 
 static void lex_name(struct lexer *l, const char *to)
 {
     int32_t first;
 
-    text_step(str_from(l->p, (size_t)(to - l->p)), &first);
+    jinja_text_step(str_from(l->p, (size_t)(to - l->p)), &first);
     if (first != '_' && !unicode_is_identifier_start(first))
-        compiler_fail(l->c, l->line, "invalid character in identifier");
+        jinja_compiler_fail(l->c, l->line, "invalid character in identifier");
     add_token(l, T_NAME, str_from(l->p, (size_t)(to - l->p)));
     l->p = to;
 }
@@ -381,15 +381,17 @@ static void lex_token(struct lexer *l, struct brackets *open)
     }
     to = *p == '\'' || *p == '"' ? match_string(l, p) : NULL;
     if (to) {
-        add_token(l, T_STRING, lex_string(l->c, str_from(p + 1, (size_t)(to - p) - 2), l->line));
+        add_token(l, T_STRING,
+                  jinja_lex_string(l->c, str_from(p + 1, (size_t)(to - p) - 2), l->line));
         count_lines(l, p, to);
         l->p = to;
         return;
     }
     type = operator_at(l, p, &n);
     if (type == T_EOF)
-        compiler_fail(l->c, l->line, "unexpected character '%.*s'",
-                      (int)text_step(str_from(p, (size_t)(l->end - p)), &(int32_t){0}), p);
+        jinja_compiler_fail(l->c, l->line, "unexpected character '%.*s'",
+                            (int)jinja_text_step(str_from(p, (size_t)(l->end - p)), &(int32_t){0}),
+                            p);
     balance(l, open, type);
     add_token(l, type, str_from(p, n));
     l->p += n;
@@ -456,7 +458,7 @@ static void lex_from_tag(struct lexer *l, const char *tag)
         lex_tag(l, kind == '{');
 }
 
-void lex(struct compiler *c)
+void jinja_lex(struct compiler *c)
 {
     struct str text = c->program->text;
     struct lexer l = {c, text.p, text.p, text.p + text.n, 1, true};

@@ -6,7 +6,7 @@
 
 #include "core/text/jinja/jinja_parts.h"
 
-struct str lex_string(struct compiler *c, struct str raw, int line);
+struct str jinja_lex_string(struct compiler *c, struct str raw, int line);
 
 struct decoder {
     struct compiler *c;
@@ -15,8 +15,8 @@ struct decoder {
     int line;
 };
 
-/* The characters that templates are likely to call by name; the whole list of Unicode's names is not
- * in the program. */
+/* The characters that templates are likely to call by name; the whole list of Unicode's names is
+ * not in the program. */
 static const struct {
     const char *name;
     int32_t codepoint;
@@ -98,12 +98,12 @@ static void decode_hex(struct decoder *d, int n_digits)
         int digit = d->p < d->end ? hex_digit(*d->p) : -1;
 
         if (digit < 0)
-            compiler_fail(d->c, d->line, "truncated \\x, \\u or \\U escape in a string");
+            jinja_compiler_fail(d->c, d->line, "truncated \\x, \\u or \\U escape in a string");
         value = value * 16 + digit;
         d->p++;
     }
     if (value > 0x10FFFF)
-        compiler_fail(d->c, d->line, "illegal Unicode character in a string");
+        jinja_compiler_fail(d->c, d->line, "illegal Unicode character in a string");
     put(d, (int32_t)value);
 }
 
@@ -122,7 +122,7 @@ static void decode_name(struct decoder *d)
         d->p < d->end && *d->p == '{' ? memchr(d->p, '}', (size_t)(d->end - d->p)) : NULL;
 
     if (!close)
-        compiler_fail(d->c, d->line, "malformed \\N character escape");
+        jinja_compiler_fail(d->c, d->line, "malformed \\N character escape");
 
     struct str name = str_from(d->p + 1, (size_t)(close - d->p) - 1);
 
@@ -132,16 +132,16 @@ static void decode_name(struct decoder *d)
             d->p = close + 1;
             return;
         }
-    compiler_fail(d->c, d->line, "a character name that is not known here: %.*s",
-                  (int)(name.n < 80 ? name.n : 80), name.p);
+    jinja_compiler_fail(d->c, d->line, "a character name that is not known here: %.*s",
+                        (int)(name.n < 80 ? name.n : 80), name.p);
 }
 
-/* A backslash before a character that is not ASCII: the detour has made \xe9 of the character before
- * escapes are read, so that the backslashes pair up and the digits stay. */
+/* A backslash before a character that is not ASCII: the detour has made \xe9 of the character
+ * before escapes are read, so that the backslashes pair up and the digits stay. */
 static void decode_detour(struct decoder *d)
 {
     int32_t codepoint;
-    size_t n = text_step(str_from(d->p, (size_t)(d->end - d->p)), &codepoint);
+    size_t n = jinja_text_step(str_from(d->p, (size_t)(d->end - d->p)), &codepoint);
     char digits[16];
     int length = snprintf(digits, sizeof digits,
                           codepoint < 0x100     ? "\\x%02x"
@@ -186,12 +186,13 @@ static void decode_escape(struct decoder *d)
 }
 
 /* The text of a literal without its quotes: as it is when it has no escapes. */
-struct str lex_string(struct compiler *c, struct str raw, int line)
+struct str jinja_lex_string(struct compiler *c, struct str raw, int line)
 {
     if (!memchr(raw.p, '\\', raw.n))
         return raw;
 
-    char *out = compiler_take(c, raw.n * 3 + 1, 1); /* the detour makes eleven bytes of five */
+    char *out =
+        jinja_compiler_take(c, raw.n * 3 + 1, 1); /* the detour makes eleven bytes of five */
     struct decoder d = {c, raw.p, raw.p + raw.n, out, line};
 
     while (d.p < d.end) {

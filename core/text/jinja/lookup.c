@@ -4,7 +4,8 @@
 
 #include "core/text/jinja/jinja_parts.h"
 
-/* What changes a list or dict, and so is refused (not pop and clear of lists: 3.1.2 forgot them). */
+/* What changes a list or dict, and so is refused (not pop and clear of lists: 3.1.2 forgot them).
+ */
 static bool is_unsafe(struct value v, struct str name)
 {
     static const char *const of_dicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
@@ -27,10 +28,17 @@ static bool is_unsafe(struct value v, struct str name)
 static bool is_internal(struct str name)
 {
     static const char *const names[] = {
-        "__class__",  "__doc__",     "__init__",    "__new__",   "__dir__",     "__eq__",
-        "__ne__",     "__lt__",      "__le__",      "__gt__",    "__ge__",      "__hash__",
-        "__repr__",   "__str__",     "__format__",  "__reduce__", "__reduce_ex__", "__sizeof__",
-        "__getattribute__", "__setattr__", "__delattr__", "__init_subclass__",
+        "__class__",        "__doc__",
+        "__init__",         "__new__",
+        "__dir__",          "__eq__",
+        "__ne__",           "__lt__",
+        "__le__",           "__gt__",
+        "__ge__",           "__hash__",
+        "__repr__",         "__str__",
+        "__format__",       "__reduce__",
+        "__reduce_ex__",    "__sizeof__",
+        "__getattribute__", "__setattr__",
+        "__delattr__",      "__init_subclass__",
         "__subclasshook__",
     };
 
@@ -71,11 +79,11 @@ static bool macro_attribute(struct vm *vm, const struct macro *macro, struct str
     if (str_is(name, "name")) {
         *out = node->kind == S_MACRO ? v_str(vm, node->name, F_LITERAL) : v_none();
     } else if (str_is(name, "arguments")) {
-        struct list *names = list_new(vm, node->n);
+        struct list *names = jinja_list_new(vm, node->n);
 
         for (size_t i = 0; i < node->n; i++)
-            list_add(vm, names, v_str(vm, node->items[i]->name, F_LITERAL));
-        *out = v_tuple(names);
+            jinja_list_add(vm, names, v_str(vm, node->items[i]->name, F_LITERAL));
+        *out = jinja_v_tuple(names);
     } else if (str_is(name, "catch_kwargs")) {
         *out = v_bool(node->takes_kwargs);
     } else if (str_is(name, "catch_varargs")) {
@@ -89,7 +97,7 @@ static bool macro_attribute(struct vm *vm, const struct macro *macro, struct str
 }
 
 /* getattr(v, name): false when the object has no such attribute. */
-bool python_attribute(struct vm *vm, struct value v, struct str name, struct value *out)
+bool jinja_python_attribute(struct vm *vm, struct value v, struct str name, struct value *out)
 {
     int which;
     bool found = false;
@@ -100,7 +108,7 @@ bool python_attribute(struct vm *vm, struct value v, struct str name, struct val
             break;
         jinja_undefined_error(vm, v);
     case V_NAMESPACE: {
-        const struct value *member = dict_get(vm, v.dict, v_str(vm, name, 0));
+        const struct value *member = jinja_dict_get(vm, v.dict, v_str(vm, name, 0));
 
         if (!member)
             return false;
@@ -108,7 +116,7 @@ bool python_attribute(struct vm *vm, struct value v, struct str name, struct val
         return true;
     }
     case V_LOOP:
-        *out = loop_attribute(vm, v.loop, name, &found);
+        *out = jinja_loop_attribute(vm, v.loop, name, &found);
         if (found)
             return true;
         break;
@@ -147,7 +155,7 @@ bool python_attribute(struct vm *vm, struct value v, struct str name, struct val
         *out = v_none();
         return true;
     }
-    which = method_find(v, name);
+    which = jinja_method_find(v, name);
     if (which < 0 && !is_unsafe(v, name))
         return false;
     *out = bound(vm, v, name, which);
@@ -160,7 +168,7 @@ static bool is_refused(struct value v, struct str name)
 }
 
 /* v.name */
-struct value value_attribute(struct vm *vm, struct value v, struct str name)
+struct value jinja_value_attribute(struct vm *vm, struct value v, struct str name)
 {
     struct value out;
 
@@ -168,22 +176,22 @@ struct value value_attribute(struct vm *vm, struct value v, struct str name)
         const struct value *member;
 
         /* What a message is asked for is hardly ever a method of dict. */
-        if (method_find(v, name) < 0 && !is_unsafe(v, name)) {
-            member = dict_get(vm, v.dict, v_str(vm, name, 0));
-            return member ? *member : v_undefined(U_ATTRIBUTE, v, name);
+        if (jinja_method_find(v, name) < 0 && !is_unsafe(v, name)) {
+            member = jinja_dict_get(vm, v.dict, v_str(vm, name, 0));
+            return member ? *member : jinja_v_undefined(U_ATTRIBUTE, v, name);
         }
     }
-    if (python_attribute(vm, v, name, &out))
-        return is_refused(v, name) ? v_undefined(U_UNSAFE, v, name) : out;
+    if (jinja_python_attribute(vm, v, name, &out))
+        return is_refused(v, name) ? jinja_v_undefined(U_UNSAFE, v, name) : out;
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
     if (v.type == V_DICT) {
-        const struct value *member = dict_get(vm, v.dict, v_str(vm, name, 0));
+        const struct value *member = jinja_dict_get(vm, v.dict, v_str(vm, name, 0));
 
         if (member)
             return *member;
     }
-    return v_undefined(U_ATTRIBUTE, v, name);
+    return jinja_v_undefined(U_ATTRIBUTE, v, name);
 }
 
 static struct value name_of_key(struct vm *vm, struct value v, struct value key)
@@ -191,12 +199,12 @@ static struct value name_of_key(struct vm *vm, struct value v, struct value key)
     struct text out = {.vm = vm};
 
     if (is_str(key))
-        return v_undefined(U_ATTRIBUTE, v, str_v(key));
+        return jinja_v_undefined(U_ATTRIBUTE, v, str_v(key));
     if (is_number(key) && key.type != V_BIG) {
-        print_str(&out, key);
-        return v_undefined(U_ATTRIBUTE, v, str_from(out.p, out.n));
+        jinja_print_str(&out, key);
+        return jinja_v_undefined(U_ATTRIBUTE, v, str_from(out.p, out.n));
     }
-    return v_undefined(U_ATTRIBUTE, v, str_of(value_type_name(key)));
+    return jinja_v_undefined(U_ATTRIBUTE, v, str_of(jinja_value_type_name(key)));
 }
 
 static bool item_of(struct vm *vm, struct value v, struct value key, struct value *out)
@@ -207,9 +215,9 @@ static bool item_of(struct vm *vm, struct value v, struct value key, struct valu
     if (v.type == V_DICT) {
         const struct value *member;
 
-        if (!value_is_hashable(key))
+        if (!jinja_value_is_hashable(key))
             return false;
-        member = dict_get(vm, v.dict, key);
+        member = jinja_dict_get(vm, v.dict, key);
         if (member)
             *out = *member;
         return member != NULL;
@@ -219,7 +227,7 @@ static bool item_of(struct vm *vm, struct value v, struct value key, struct valu
     i = key.i;
     switch (v.type) {
     case V_STR:
-        *out = text_char(vm, v, i, &found);
+        *out = jinja_text_char(vm, v, i, &found);
         return found;
     case V_LIST:
     case V_TUPLE:
@@ -252,7 +260,7 @@ static bool item_of(struct vm *vm, struct value v, struct value key, struct valu
 }
 
 /* v[key] */
-struct value value_item(struct vm *vm, struct value v, struct value key)
+struct value jinja_value_item(struct vm *vm, struct value v, struct value key)
 {
     struct value out;
 
@@ -260,8 +268,8 @@ struct value value_item(struct vm *vm, struct value v, struct value key)
         jinja_undefined_error(vm, v);
     if (item_of(vm, v, key, &out))
         return out;
-    if (is_str(key) && python_attribute(vm, v, str_v(key), &out))
-        return is_refused(v, str_v(key)) ? v_undefined(U_UNSAFE, v, str_v(key)) : out;
+    if (is_str(key) && jinja_python_attribute(vm, v, str_v(key), &out))
+        return is_refused(v, str_v(key)) ? jinja_v_undefined(U_UNSAFE, v, str_v(key)) : out;
     return name_of_key(vm, v, key);
 }
 
@@ -288,7 +296,7 @@ static int64_t clamp(int64_t i, int64_t n, int64_t low, int64_t high)
 }
 
 /* v[start:stop:step]; Python's own, not the sandbox's. */
-struct value value_slice(struct vm *vm, struct value v, const struct value bounds[3])
+struct value jinja_value_slice(struct vm *vm, struct value v, const struct value bounds[3])
 {
     int64_t n, start, stop, step = 1, count;
     struct list *list;
@@ -297,8 +305,8 @@ struct value value_slice(struct vm *vm, struct value v, const struct value bound
         jinja_undefined_error(vm, v);
     if (v.type == V_DICT)
         jinja_error(vm, "unhashable type: 'slice'");
-    if ((!is_str(v) && !is_listy(v) && v.type != V_RANGE) || !value_length(vm, v, &n))
-        jinja_error(vm, "'%s' object is not subscriptable", value_type_name(v));
+    if ((!is_str(v) && !is_listy(v) && v.type != V_RANGE) || !jinja_value_length(vm, v, &n))
+        jinja_error(vm, "'%s' object is not subscriptable", jinja_value_type_name(v));
     bound_of(vm, bounds[2], &step);
     if (step == 0)
         jinja_error(vm, "slice step cannot be zero");
@@ -314,17 +322,18 @@ struct value value_slice(struct vm *vm, struct value v, const struct value bound
     if (is_str(v)) {
         uint8_t markup = v.flags & F_MARKUP;
 
-        v = text_slice(vm, v, start, step, count);
+        v = jinja_text_slice(vm, v, start, step, count);
         v.flags |= markup;
         return v;
     }
     if (v.type == V_RANGE) {
         struct range *range = jinja_take(vm, sizeof *range);
 
-        *range = (struct range){v.range->start + v.range->step * start, v.range->step * step, count};
+        *range =
+            (struct range){v.range->start + v.range->step * start, v.range->step * step, count};
         return (struct value){.type = V_RANGE, .range = range};
     }
-    list = list_new(vm, (size_t)count);
+    list = jinja_list_new(vm, (size_t)count);
     jinja_spend(vm, (uint64_t)count / 4);
     for (int64_t i = 0; i < count; i++)
         list->items[list->n++] = v.list->items[start + i * step];

@@ -1,5 +1,5 @@
-/* Methods of values that are not texts, and the way to all of them. See jinja_parts.h. Those of texts
- * are methods_str.c. */
+/* Methods of values that are not texts, and the way to all of them. See jinja_parts.h. Those of
+ * texts are methods_str.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +70,12 @@ static const struct method_row rows[] = {
     {V_VIEW, "isdisjoint", M_ISDISJOINT},
 };
 
-int str_method_find(struct str name);
+int jinja_str_method_find(struct str name);
 
-int method_find(struct value self, struct str name)
+int jinja_method_find(struct value self, struct str name)
 {
     if (self.type == V_STR)
-        return str_method_find(name);
+        return jinja_str_method_find(name);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].type == self.type && str_is(name, rows[i].name)) {
             if (rows[i].which == M_ISDISJOINT && self.aux == 1)
@@ -89,7 +89,7 @@ int method_find(struct value self, struct str name)
 
 static struct value view(struct vm *vm, struct value dict, const struct call *call, uint16_t which)
 {
-    call_bind(vm, call, "", 0, NULL);
+    jinja_call_bind(vm, call, "", 0, NULL);
     return (struct value){.type = V_VIEW, .aux = which, .dict = dict.dict};
 }
 
@@ -110,22 +110,22 @@ static struct value dict_method(struct vm *vm, struct value self, int which,
     case M_VALUES:
         return view(vm, self, call, 1);
     case M_GET:
-        call_bind(vm, call, "key default /", 1, args);
-        member = dict_get(vm, self.dict, args[0]);
+        jinja_call_bind(vm, call, "key default /", 1, args);
+        member = jinja_dict_get(vm, self.dict, args[0]);
         return member ? *member : args[1].type == V_MISSING ? v_none() : args[1];
     case M_COPY:
-        call_bind(vm, call, "", 0, NULL);
-        out = dict_new(vm, self.dict->n);
+        jinja_call_bind(vm, call, "", 0, NULL);
+        out = jinja_dict_new(vm, self.dict->n);
         for (uint32_t i = 0; i < self.dict->n; i++)
-            dict_set(vm, out, self.dict->entries[i].key, self.dict->entries[i].value);
-        return v_dict(out);
+            jinja_dict_set(vm, out, self.dict->entries[i].key, self.dict->entries[i].value);
+        return jinja_v_dict(out);
     default:
-        call_bind(vm, call, "iterable value /", 1, args);
-        iter = iter_of(vm, args[0]);
-        out = dict_new(vm, 8);
-        while (iter_next(vm, iter, &key))
-            dict_set(vm, out, key, args[1].type == V_MISSING ? v_none() : args[1]);
-        return v_dict(out);
+        jinja_call_bind(vm, call, "iterable value /", 1, args);
+        iter = jinja_iter_of(vm, args[0]);
+        out = jinja_dict_new(vm, 8);
+        while (jinja_iter_next(vm, iter, &key))
+            jinja_dict_set(vm, out, key, args[1].type == V_MISSING ? v_none() : args[1]);
+        return jinja_v_dict(out);
     }
 }
 
@@ -142,17 +142,18 @@ static struct value list_index(struct vm *vm, struct value self, const struct ca
     struct list *list;
     int64_t from = 0, to;
 
-    call_bind(vm, call, "value start stop /", 1, args);
-    list = is_listy(self) ? self.list : list_of(vm, self);
+    jinja_call_bind(vm, call, "value start stop /", 1, args);
+    list = is_listy(self) ? self.list : jinja_list_of(vm, self);
     to = list->n;
     if (args[1].type != V_MISSING)
-        from = place_in(value_index(vm, args[1], "index"), list->n);
+        from = place_in(jinja_value_index(vm, args[1], "index"), list->n);
     if (args[2].type != V_MISSING)
-        to = place_in(value_index(vm, args[2], "index"), list->n);
+        to = place_in(jinja_value_index(vm, args[2], "index"), list->n);
     for (int64_t i = from; i < to && i < (int64_t)list->n; i++)
-        if (value_same(list->items[i], args[0]) || value_equal(vm, list->items[i], args[0]))
+        if (jinja_value_same(list->items[i], args[0]) ||
+            jinja_value_equal(vm, list->items[i], args[0]))
             return v_int(i);
-    jinja_error(vm, "the value is not in the %s", value_type_name(self));
+    jinja_error(vm, "the value is not in the %s", jinja_value_type_name(self));
 }
 
 static struct value list_count(struct vm *vm, struct value self, const struct call *call)
@@ -161,10 +162,11 @@ static struct value list_count(struct vm *vm, struct value self, const struct ca
     struct list *list;
     int64_t n = 0;
 
-    call_bind(vm, call, "value /", 1, args);
-    list = is_listy(self) ? self.list : list_of(vm, self);
+    jinja_call_bind(vm, call, "value /", 1, args);
+    list = is_listy(self) ? self.list : jinja_list_of(vm, self);
     for (uint32_t i = 0; i < list->n; i++)
-        n += value_same(list->items[i], args[0]) || value_equal(vm, list->items[i], args[0]);
+        n += jinja_value_same(list->items[i], args[0]) ||
+             jinja_value_equal(vm, list->items[i], args[0]);
     return v_int(n);
 }
 
@@ -174,9 +176,9 @@ static struct value list_pop(struct vm *vm, struct list *list, const struct call
     int64_t at = -1;
     struct value v;
 
-    call_bind(vm, call, "index /", 0, args);
+    jinja_call_bind(vm, call, "index /", 0, args);
     if (args[0].type != V_MISSING)
-        at = value_index(vm, args[0], "pop");
+        at = jinja_value_index(vm, args[0], "pop");
     if (list->n == 0)
         jinja_error(vm, "pop from empty list");
     if (at < 0)
@@ -202,12 +204,12 @@ static struct value list_method(struct vm *vm, struct value self, int which,
     case M_POP:
         return list_pop(vm, self.list, call);
     case M_CLEAR:
-        call_bind(vm, call, "", 0, NULL);
+        jinja_call_bind(vm, call, "", 0, NULL);
         self.list->n = 0;
         return v_none();
     default:
-        call_bind(vm, call, "", 0, NULL);
-        return v_list(list_of(vm, self));
+        jinja_call_bind(vm, call, "", 0, NULL);
+        return jinja_v_list(jinja_list_of(vm, self));
     }
 }
 
@@ -218,14 +220,14 @@ static struct value number_method(struct vm *vm, struct value self, int which,
 {
     uint64_t u = self.i < 0 ? (uint64_t)0 - (uint64_t)self.i : (uint64_t)self.i;
 
-    call_bind(vm, call, "", 0, NULL);
+    jinja_call_bind(vm, call, "", 0, NULL);
     switch (which) {
     case M_BIT_LENGTH:
         return v_int(u ? 64 - __builtin_clzll(u) : 0);
     case M_BIT_COUNT:
         return v_int(__builtin_popcountll(u));
     case M_RATIO:
-        return v_pair(vm, v_int(self.i), v_int(1));
+        return jinja_v_pair(vm, v_int(self.i), v_int(1));
     case M_IS_INTEGER:
         return v_bool(isfinite(self.f) && self.f == floor(self.f));
     default:
@@ -247,10 +249,10 @@ static struct value loop_method(struct vm *vm, struct loop *loop, int which,
             jinja_error(vm, "no items for cycling given");
         return call->args[(loop->index0 % (int64_t)call->n + (int64_t)call->n) % (int64_t)call->n];
     }
-    list = list_new(vm, call->n);
+    list = jinja_list_new(vm, call->n);
     for (size_t i = 0; i < call->n; i++)
-        list_add(vm, list, call->args[i]);
-    if (loop->changed && value_equal(vm, v_tuple(loop->changed), v_tuple(list)))
+        jinja_list_add(vm, list, call->args[i]);
+    if (loop->changed && jinja_value_equal(vm, jinja_v_tuple(loop->changed), jinja_v_tuple(list)))
         return v_bool(false);
     loop->changed = list;
     return v_bool(true);
@@ -261,7 +263,7 @@ static struct value cycler_method(struct vm *vm, struct cycler *cycler, int whic
 {
     struct value v = cycler->items->items[cycler->at];
 
-    call_bind(vm, call, "", 0, NULL);
+    jinja_call_bind(vm, call, "", 0, NULL);
     if (which == M_RESET) {
         cycler->at = 0;
         return v_none();
@@ -276,10 +278,10 @@ static struct value view_method(struct vm *vm, struct value self, const struct c
     struct value v;
     struct iter *iter;
 
-    call_bind(vm, call, "other /", 1, args);
-    iter = iter_of(vm, args[0]);
-    while (iter_next(vm, iter, &v))
-        if (value_in(vm, v, self))
+    jinja_call_bind(vm, call, "other /", 1, args);
+    iter = jinja_iter_of(vm, args[0]);
+    while (jinja_iter_next(vm, iter, &v))
+        if (jinja_value_in(vm, v, self))
             return v_bool(false);
     return v_bool(true);
 }
@@ -288,11 +290,11 @@ static struct value decode(struct vm *vm, struct value self, const struct call *
 {
     struct value args[2];
 
-    call_bind(vm, call, "encoding errors", 0, args);
+    jinja_call_bind(vm, call, "encoding errors", 0, args);
     return v_str(vm, str_v(self), 0);
 }
 
-struct value method_call(struct vm *vm, struct method *method, const struct call *call)
+struct value jinja_method_call(struct vm *vm, struct method *method, const struct call *call)
 {
     struct call named = *call;
     char name[40];
@@ -300,13 +302,14 @@ struct value method_call(struct vm *vm, struct method *method, const struct call
 
     if (method->which < 0)
         jinja_error(vm, "access to attribute '%.*s' of '%s' object is unsafe",
-                    (int)(method->name.n & 0x7F), method->name.p, value_type_name(method->self));
+                    (int)(method->name.n & 0x7F), method->name.p,
+                    jinja_value_type_name(method->self));
     memcpy(name, method->name.p, n);
     name[n] = '\0';
     named.what = name;
     switch (method->self.type) {
     case V_STR:
-        return str_method(vm, method, &named);
+        return jinja_str_method(vm, method, &named);
     case V_DICT:
         return dict_method(vm, method->self, method->which, &named);
     case V_LIST:

@@ -6,7 +6,7 @@
 #include "core/base/unicode_case.h"
 #include "core/text/jinja/jinja_parts.h"
 
-int str_method_find(struct str name);
+int jinja_str_method_find(struct str name);
 
 enum str_method_id {
     S_STRIP,
@@ -58,16 +58,16 @@ enum str_method_id {
 };
 
 static const char *const names[] = {
-    "strip",       "lstrip",    "rstrip",     "split",        "rsplit",       "splitlines",
-    "startswith",  "endswith",  "replace",    "upper",        "lower",        "title",
-    "capitalize",  "swapcase",  "casefold",   "find",         "rfind",        "index",
-    "rindex",      "count",     "join",       "format",       "format_map",   "center",
-    "ljust",       "rjust",     "zfill",      "partition",    "rpartition",   "removeprefix",
-    "removesuffix", "expandtabs", "encode",   "isalpha",      "isalnum",      "isdigit",
-    "isdecimal",   "isnumeric", "isspace",    "isupper",      "islower",      "istitle",
-    "isascii",     "isprintable", "isidentifier", "translate"};
+    "strip",        "lstrip",      "rstrip",       "split",     "rsplit",     "splitlines",
+    "startswith",   "endswith",    "replace",      "upper",     "lower",      "title",
+    "capitalize",   "swapcase",    "casefold",     "find",      "rfind",      "index",
+    "rindex",       "count",       "join",         "format",    "format_map", "center",
+    "ljust",        "rjust",       "zfill",        "partition", "rpartition", "removeprefix",
+    "removesuffix", "expandtabs",  "encode",       "isalpha",   "isalnum",    "isdigit",
+    "isdecimal",    "isnumeric",   "isspace",      "isupper",   "islower",    "istitle",
+    "isascii",      "isprintable", "isidentifier", "translate"};
 
-int str_method_find(struct str name)
+int jinja_str_method_find(struct str name)
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (str_is(name, names[i]))
@@ -84,20 +84,20 @@ static struct value as_markup(struct value v, struct value like)
 static void want_text(struct vm *vm, struct value v, const char *what)
 {
     if (!is_str(v))
-        jinja_error(vm, "%s must be str, not %s", what, value_type_name(v));
+        jinja_error(vm, "%s must be str, not %s", what, jinja_value_type_name(v));
 }
 
 /* ---- parts of a text, [start, end) in characters ---- */
 
 static struct str part_of(struct vm *vm, struct str s, const struct value *bounds, size_t *offset)
 {
-    int64_t n = (int64_t)text_count(vm, s);
+    int64_t n = (int64_t)jinja_text_count(vm, s);
     int64_t from = 0, to = n;
 
     if (bounds[0].type != V_MISSING && bounds[0].type != V_NONE)
-        from = value_index(vm, bounds[0], "start");
+        from = jinja_value_index(vm, bounds[0], "start");
     if (bounds[1].type != V_MISSING && bounds[1].type != V_NONE)
-        to = value_index(vm, bounds[1], "end");
+        to = jinja_value_index(vm, bounds[1], "end");
     if (from < 0)
         from = from + n < 0 ? 0 : from + n;
     if (to < 0)
@@ -108,9 +108,9 @@ static struct str part_of(struct vm *vm, struct str s, const struct value *bound
     if (from > to)
         return str_from(NULL, 0);
 
-    size_t begin = text_offset(vm, s, (size_t)from);
+    size_t begin = jinja_text_offset(vm, s, (size_t)from);
 
-    return str_from(s.p + begin, text_offset(vm, s, (size_t)to) - begin);
+    return str_from(s.p + begin, jinja_text_offset(vm, s, (size_t)to) - begin);
 }
 
 static const char *find_right(struct str s, struct str part)
@@ -129,7 +129,7 @@ static struct value find(struct vm *vm, struct value self, int which, const stru
     const char *hit;
     bool from_right = which == S_RFIND || which == S_RINDEX;
 
-    call_bind(vm, call, "sub start end /", 1, args);
+    jinja_call_bind(vm, call, "sub start end /", 1, args);
     want_text(vm, args[0], "argument 1");
     s = part_of(vm, str_v(self), args + 1, &offset);
     jinja_work(vm, (size_t)self.n * (from_right ? args[0].n / 32 + 1 : 1));
@@ -137,7 +137,7 @@ static struct value find(struct vm *vm, struct value self, int which, const stru
           : from_right ? find_right(s, str_v(args[0]))
                        : memmem(s.p, s.n, args[0].p, args[0].n);
     if (hit)
-        return v_int((int64_t)(offset + text_count(vm, str_from(s.p, (size_t)(hit - s.p)))));
+        return v_int((int64_t)(offset + jinja_text_count(vm, str_from(s.p, (size_t)(hit - s.p)))));
     if (which == S_INDEX || which == S_RINDEX)
         jinja_error(vm, "substring not found");
     return v_int(-1);
@@ -150,14 +150,14 @@ static struct value count(struct vm *vm, struct value self, const struct call *c
     struct str s;
     int64_t n = 0;
 
-    call_bind(vm, call, "sub start end /", 1, args);
+    jinja_call_bind(vm, call, "sub start end /", 1, args);
     want_text(vm, args[0], "argument 1");
     s = part_of(vm, str_v(self), args + 1, &offset);
     jinja_work(vm, self.n);
     if (!s.p)
         return v_int(0);
     if (args[0].n == 0)
-        return v_int((int64_t)text_count(vm, s) + 1);
+        return v_int((int64_t)jinja_text_count(vm, s) + 1);
     for (const char *hit; (hit = memmem(s.p, s.n, args[0].p, args[0].n));) {
         n++;
         s = str_skip(s, (size_t)(hit - s.p) + args[0].n);
@@ -179,20 +179,20 @@ static struct value starts_or_ends(struct vm *vm, struct value self, bool at_sta
     size_t offset;
     struct str s = str_v(self);
 
-    call_bind(vm, call, "prefix start end /", 1, args);
+    jinja_call_bind(vm, call, "prefix start end /", 1, args);
     if (args[1].type != V_MISSING || args[2].type != V_MISSING)
         s = part_of(vm, s, args + 1, &offset);
     if (is_str(args[0]))
         return v_bool(s.p && has_end(s, str_v(args[0]), at_start));
     if (args[0].type != V_TUPLE)
         jinja_error(vm, "%s first arg must be str or a tuple of str, not %s", call->what,
-                    value_type_name(args[0]));
+                    jinja_value_type_name(args[0]));
     for (uint32_t i = 0; i < args[0].list->n; i++) {
         struct value item = args[0].list->items[i];
 
         if (!is_str(item))
             jinja_error(vm, "tuple for %s must only contain str, not %s", call->what,
-                        value_type_name(item));
+                        jinja_value_type_name(item));
         if (s.p && has_end(s, str_v(item), at_start))
             return v_bool(true);
     }
@@ -207,10 +207,10 @@ static struct value split(struct vm *vm, struct value self, bool from_right,
     struct value args[2];
     int64_t most = -1;
 
-    call_bind(vm, call, "sep maxsplit", 0, args);
+    jinja_call_bind(vm, call, "sep maxsplit", 0, args);
     if (args[1].type != V_MISSING)
-        most = value_index(vm, args[1], "maxsplit");
-    return v_list(text_split(vm, self, args[0], most, from_right));
+        most = jinja_value_index(vm, args[1], "maxsplit");
+    return jinja_v_list(jinja_text_split(vm, self, args[0], most, from_right));
 }
 
 static struct value replace(struct vm *vm, struct value self, const struct call *call)
@@ -218,15 +218,15 @@ static struct value replace(struct vm *vm, struct value self, const struct call 
     struct value args[3];
     int64_t most = -1;
 
-    call_bind(vm, call, "old new count /", 2, args);
+    jinja_call_bind(vm, call, "old new count /", 2, args);
     if (args[2].type != V_MISSING)
-        most = value_index(vm, args[2], "count");
+        most = jinja_value_index(vm, args[2], "count");
     want_text(vm, args[0], "replace() argument 1");
     if (self.flags & F_MARKUP)
-        args[1] = value_escape(vm, args[1]);
+        args[1] = jinja_value_escape(vm, args[1]);
     want_text(vm, args[1], "replace() argument 2");
     return as_markup(
-        text_replace(vm, self, str_v(args[0]), str_v(args[1]), most < 0 ? -1 : most), self);
+        jinja_text_replace(vm, self, str_v(args[0]), str_v(args[1]), most < 0 ? -1 : most), self);
 }
 
 static struct value join(struct vm *vm, struct value self, const struct call *call)
@@ -235,45 +235,46 @@ static struct value join(struct vm *vm, struct value self, const struct call *ca
     struct text out = {.vm = vm};
     struct list *items;
 
-    call_bind(vm, call, "iterable /", 1, args);
+    jinja_call_bind(vm, call, "iterable /", 1, args);
     if (args[0].type != V_ITER && args[0].type != V_UNDEFINED) {
         struct iter probe;
 
-        if (!value_iterate(vm, args[0], &probe))
+        if (!jinja_value_iterate(vm, args[0], &probe))
             jinja_error(vm, "can only join an iterable");
     }
-    items = list_of(vm, args[0]);
+    items = jinja_list_of(vm, args[0]);
     for (uint32_t i = 0; i < items->n; i++) {
         struct value item = items->items[i];
 
         if (self.flags & F_MARKUP)
-            item = value_escape(vm, item);
+            item = jinja_value_escape(vm, item);
         if (!is_str(item))
             jinja_error(vm, "sequence item %u: expected str instance, %s found", i,
-                        value_type_name(item));
+                        jinja_value_type_name(item));
         if (i)
-            text_str(&out, self);
-        text_str(&out, item);
+            jinja_text_str(&out, self);
+        jinja_text_str(&out, item);
     }
-    return as_markup(text_value(&out), self);
+    return as_markup(jinja_text_value(&out), self);
 }
 
 static struct value pad(struct vm *vm, struct value self, char align, const struct call *call)
 {
     struct value args[2];
 
-    call_bind(vm, call, "width fillchar /", 1, args);
+    jinja_call_bind(vm, call, "width fillchar /", 1, args);
     if (args[1].type == V_MISSING)
-        args[1] = v_chars(" ");
+        args[1] = jinja_v_chars(" ");
     if (self.flags & F_MARKUP)
-        args[1] = value_escape(vm, args[1]);
+        args[1] = jinja_value_escape(vm, args[1]);
     if (!is_str(args[1]))
         jinja_error(vm, "the fill character must be a unicode character, not %s",
-                    value_type_name(args[1]));
-    if (text_count(vm, str_v(args[1])) != 1)
+                    jinja_value_type_name(args[1]));
+    if (jinja_text_count(vm, str_v(args[1])) != 1)
         jinja_error(vm, "the fill character must be exactly one character long");
-    return as_markup(text_pad(vm, self, value_index(vm, args[0], "width"), str_v(args[1]), align),
-                     self);
+    return as_markup(
+        jinja_text_pad(vm, self, jinja_value_index(vm, args[0], "width"), str_v(args[1]), align),
+        self);
 }
 
 static struct value zfill(struct vm *vm, struct value self, const struct call *call)
@@ -283,25 +284,25 @@ static struct value zfill(struct vm *vm, struct value self, const struct call *c
     int64_t missing;
     bool has_sign = self.n && (self.p[0] == '-' || self.p[0] == '+');
 
-    call_bind(vm, call, "width /", 1, args);
-    missing = value_index(vm, args[0], "width") - (int64_t)text_count(vm, str_v(self));
+    jinja_call_bind(vm, call, "width /", 1, args);
+    missing = jinja_value_index(vm, args[0], "width") - (int64_t)jinja_text_count(vm, str_v(self));
     if (missing <= 0)
         return as_markup(self, v_none());
     if (has_sign)
-        text_putc(&out, self.p[0]);
-    text_fill(&out, str_from("0", 1), missing);
-    text_add(&out, self.p + has_sign, self.n - has_sign);
-    return text_value(&out);
+        jinja_text_putc(&out, self.p[0]);
+    jinja_text_fill(&out, str_from("0", 1), missing);
+    jinja_text_add(&out, self.p + has_sign, self.n - has_sign);
+    return jinja_text_value(&out);
 }
 
 static struct value partition(struct vm *vm, struct value self, bool from_right,
                               const struct call *call)
 {
     struct value args[1];
-    struct list *out = list_new(vm, 3);
+    struct list *out = jinja_list_new(vm, 3);
     const char *hit;
 
-    call_bind(vm, call, "sep /", 1, args);
+    jinja_call_bind(vm, call, "sep /", 1, args);
     want_text(vm, args[0], "the separator");
     if (args[0].n == 0)
         jinja_error(vm, "empty separator");
@@ -311,18 +312,18 @@ static struct value partition(struct vm *vm, struct value self, bool from_right,
     if (hit) {
         size_t at = (size_t)(hit - self.p);
 
-        list_add(vm, out, v_slice(self, 0, at));
-        list_add(vm, out, as_markup(args[0], self));
-        list_add(vm, out, v_slice(self, at + args[0].n, self.n));
+        jinja_list_add(vm, out, v_slice(self, 0, at));
+        jinja_list_add(vm, out, as_markup(args[0], self));
+        jinja_list_add(vm, out, v_slice(self, at + args[0].n, self.n));
     } else {
         if (!from_right)
-            list_add(vm, out, self);
-        list_add(vm, out, v_slice(self, 0, 0));
-        list_add(vm, out, v_slice(self, 0, 0));
+            jinja_list_add(vm, out, self);
+        jinja_list_add(vm, out, v_slice(self, 0, 0));
+        jinja_list_add(vm, out, v_slice(self, 0, 0));
         if (from_right)
-            list_add(vm, out, self);
+            jinja_list_add(vm, out, self);
     }
-    return v_tuple(out);
+    return jinja_v_tuple(out);
 }
 
 static struct value remove_end(struct vm *vm, struct value self, bool at_start,
@@ -330,7 +331,7 @@ static struct value remove_end(struct vm *vm, struct value self, bool at_start,
 {
     struct value args[1];
 
-    call_bind(vm, call, "affix /", 1, args);
+    jinja_call_bind(vm, call, "affix /", 1, args);
     want_text(vm, args[0], "the affix");
     self = as_markup(self, v_none());
     if (!has_end(str_v(self), str_v(args[0]), at_start))
@@ -344,32 +345,32 @@ static struct value expand_tabs(struct vm *vm, struct value self, const struct c
     struct text out = {.vm = vm};
     int64_t size = 8, column = 0;
 
-    call_bind(vm, call, "tabsize", 0, args);
+    jinja_call_bind(vm, call, "tabsize", 0, args);
     if (args[0].type != V_MISSING)
-        size = value_index(vm, args[0], "tabsize");
+        size = jinja_value_index(vm, args[0], "tabsize");
     for (struct str s = str_v(self); s.n;) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
 
         if (codepoint == '\t') {
             int64_t blanks = size > 0 ? size - column % size : 0;
 
-            text_fill(&out, str_from(" ", 1), blanks);
+            jinja_text_fill(&out, str_from(" ", 1), blanks);
             column += blanks;
         } else {
-            text_add(&out, s.p, n);
+            jinja_text_add(&out, s.p, n);
             column = codepoint == '\n' || codepoint == '\r' ? 0 : column + 1;
         }
         s = str_skip(s, n);
     }
-    return as_markup(text_value(&out), self);
+    return as_markup(jinja_text_value(&out), self);
 }
 
 static struct value encode(struct vm *vm, struct value self, const struct call *call)
 {
     struct value args[2];
 
-    call_bind(vm, call, "encoding errors", 0, args);
+    jinja_call_bind(vm, call, "encoding errors", 0, args);
     if (args[0].type != V_MISSING &&
         (!is_str(args[0]) || (!str_is_ignoring_case(str_v(args[0]), "utf-8") &&
                               !str_is_ignoring_case(str_v(args[0]), "utf8"))))
@@ -382,8 +383,9 @@ static struct value split_lines(struct vm *vm, struct value self, const struct c
 {
     struct value args[1];
 
-    call_bind(vm, call, "keepends", 0, args);
-    return v_list(text_lines(vm, self, args[0].type != V_MISSING && value_truth(vm, args[0])));
+    jinja_call_bind(vm, call, "keepends", 0, args);
+    return jinja_v_list(
+        jinja_text_lines(vm, self, args[0].type != V_MISSING && jinja_value_truth(vm, args[0])));
 }
 
 /* ---- is… ---- */
@@ -399,7 +401,7 @@ static bool all_of(struct str s, bool (*is)(int32_t codepoint), bool of_empty)
         return of_empty;
     while (s.n) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
 
         if (!is(codepoint))
             return false;
@@ -414,7 +416,7 @@ static bool is_case(struct str s, bool (*wanted)(int32_t), bool (*unwanted)(int3
 
     while (s.n) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
 
         if (unwanted(codepoint) || unicode_is_title(codepoint))
             return false;
@@ -430,7 +432,7 @@ static bool is_titled(struct str s)
 
     while (s.n) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
         bool is_big = unicode_is_upper(codepoint) || unicode_is_title(codepoint);
 
         if (is_big && after_cased)
@@ -450,7 +452,7 @@ static bool is_identifier(struct str s)
 
     while (s.n) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
 
         if (codepoint != '_' &&
             !(is_first ? unicode_is_identifier_start(codepoint) : unicode_is_word(codepoint)))
@@ -479,7 +481,7 @@ static bool is_kind(struct str s, int which)
     case S_ISPRINTABLE:
         return all_of(s, unicode_is_printable, true);
     case S_ISASCII:
-        return text_is_ascii(s);
+        return jinja_text_is_ascii(s);
     case S_ISUPPER:
         return is_case(s, unicode_is_upper, unicode_is_lower);
     case S_ISLOWER:
@@ -497,8 +499,8 @@ static struct value change_case(struct vm *vm, struct value self, int which,
     static const enum case_change changes[] = {CASE_UPPER,      CASE_LOWER, CASE_TITLE,
                                                CASE_CAPITALIZE, CASE_SWAP,  CASE_FOLD};
 
-    call_bind(vm, call, "", 0, NULL);
-    return text_case(vm, self, changes[which - S_UPPER]);
+    jinja_call_bind(vm, call, "", 0, NULL);
+    return jinja_text_case(vm, self, changes[which - S_UPPER]);
 }
 
 static struct value format(struct vm *vm, struct value self, int which, const struct call *call)
@@ -508,10 +510,10 @@ static struct value format(struct vm *vm, struct value self, int which, const st
     const struct dict *dict;
 
     if (which == S_FORMAT)
-        return format_braces(vm, self, call);
-    call_bind(vm, call, "mapping /", 1, args);
+        return jinja_format_braces(vm, self, call);
+    jinja_call_bind(vm, call, "mapping /", 1, args);
     if (args[0].type != V_DICT)
-        jinja_error(vm, "format_map() wants a mapping, not %s", value_type_name(args[0]));
+        jinja_error(vm, "format_map() wants a mapping, not %s", jinja_value_type_name(args[0]));
     dict = args[0].dict;
     spread.args = jinja_take_array(vm, dict->n, sizeof *spread.args);
     spread.names = jinja_take_array(vm, dict->n, sizeof *spread.names);
@@ -520,10 +522,10 @@ static struct value format(struct vm *vm, struct value self, int which, const st
             spread.args[spread.n_names] = dict->entries[i].value;
             spread.names[spread.n_names++] = str_v(dict->entries[i].key);
         }
-    return format_braces(vm, self, &spread);
+    return jinja_format_braces(vm, self, &spread);
 }
 
-struct value str_method(struct vm *vm, struct method *method, const struct call *given)
+struct value jinja_str_method(struct vm *vm, struct method *method, const struct call *given)
 {
     struct value self = method->self;
     struct value args[1];
@@ -536,8 +538,12 @@ struct value str_method(struct vm *vm, struct method *method, const struct call 
     case S_STRIP:
     case S_LSTRIP:
     case S_RSTRIP:
-        call_bind(vm, call, self.flags & F_MARKUP ? "chars" : "chars /", 0, args);
-        return text_strip(self, args[0], which == S_STRIP ? 3 : which == S_LSTRIP ? 1 : 2, vm);
+        jinja_call_bind(vm, call, self.flags & F_MARKUP ? "chars" : "chars /", 0, args);
+        return jinja_text_strip(self, args[0],
+                                which == S_STRIP    ? 3
+                                : which == S_LSTRIP ? 1
+                                                    : 2,
+                                vm);
     case S_SPLIT:
     case S_RSPLIT:
         return split(vm, self, which == S_RSPLIT, call);
@@ -585,6 +591,6 @@ struct value str_method(struct vm *vm, struct method *method, const struct call 
     }
     if (which >= S_UPPER && which <= S_CASEFOLD)
         return change_case(vm, self, which, call);
-    call_bind(vm, call, "", 0, NULL);
+    jinja_call_bind(vm, call, "", 0, NULL);
     return v_bool(is_kind(str_v(self), which));
 }

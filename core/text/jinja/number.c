@@ -23,10 +23,10 @@ static _Noreturn void unsupported(struct vm *vm, enum node_kind kind, struct val
     if (b.type == V_UNDEFINED)
         jinja_undefined_error(vm, b);
     jinja_error(vm, "unsupported operand type(s) for %s: '%s' and '%s'", op_text(kind),
-                value_type_name(a), value_type_name(b));
+                jinja_value_type_name(a), jinja_value_type_name(b));
 }
 
-double value_double(struct vm *vm, struct value v)
+double jinja_value_double(struct vm *vm, struct value v)
 {
     double out;
 
@@ -34,7 +34,7 @@ double value_double(struct vm *vm, struct value v)
         return v.f;
     if (v.type != V_BIG)
         return (double)v.i;
-    if (!double_of_big(v.big, &out))
+    if (!jinja_double_of_big(v.big, &out))
         jinja_error(vm, "int too large to convert to float");
     return out;
 }
@@ -47,7 +47,7 @@ static struct value divide_ints(struct vm *vm, enum node_kind kind, int64_t a, i
         jinja_error(vm, kind == E_MOD ? "integer modulo by zero"
                                       : "integer division or modulo by zero");
     if (b == -1)
-        return kind == E_MOD ? v_int(0) : value_negate(vm, v_int(a));
+        return kind == E_MOD ? v_int(0) : jinja_value_negate(vm, v_int(a));
 
     int64_t quotient = a / b, rest = a % b;
 
@@ -70,9 +70,9 @@ static struct value power_ints(struct vm *vm, struct value a, struct value b)
 
     for (int64_t exponent = b.i; exponent > 0; exponent >>= 1) {
         if (exponent & 1 && __builtin_mul_overflow(result, base, &result))
-            return big_binary(vm, E_POW, v_int(a.i), b);
+            return jinja_big_binary(vm, E_POW, v_int(a.i), b);
         if (exponent > 1 && __builtin_mul_overflow(base, base, &base))
-            return big_binary(vm, E_POW, v_int(a.i), b);
+            return jinja_big_binary(vm, E_POW, v_int(a.i), b);
     }
     return v_int(result);
 }
@@ -105,7 +105,7 @@ static struct value binary_ints(struct vm *vm, enum node_kind kind, struct value
     default:
         return divide_ints(vm, kind, a.i, b.i);
     }
-    return big_binary(vm, kind, v_int(a.i), v_int(b.i));
+    return jinja_big_binary(vm, kind, v_int(a.i), v_int(b.i));
 }
 
 /* ---- floats ---- */
@@ -173,12 +173,12 @@ static struct value binary_floats(struct vm *vm, enum node_kind kind, double a, 
     }
 }
 
-struct value number_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
+struct value jinja_number_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
 {
     if (a.type == V_FLOAT || b.type == V_FLOAT)
-        return binary_floats(vm, kind, value_double(vm, a), value_double(vm, b));
+        return binary_floats(vm, kind, jinja_value_double(vm, a), jinja_value_double(vm, b));
     if (a.type == V_BIG || b.type == V_BIG)
-        return big_binary(vm, kind, a, b);
+        return jinja_big_binary(vm, kind, a, b);
     return binary_ints(vm, kind, a, b);
 }
 
@@ -190,15 +190,15 @@ static int compare_int_float(struct vm *vm, struct value a, double f)
     if (isinf(f))
         return f > 0 ? -1 : 1;
 
-    struct value whole = int_of_double(vm, trunc(f));
-    int sign = number_compare(vm, a, whole);
+    struct value whole = jinja_int_of_double(vm, trunc(f));
+    int sign = jinja_number_compare(vm, a, whole);
 
     if (sign != 0)
         return sign;
     return f > trunc(f) ? -1 : f < trunc(f);
 }
 
-int number_compare(struct vm *vm, struct value a, struct value b)
+int jinja_number_compare(struct vm *vm, struct value a, struct value b)
 {
     if (a.type == V_FLOAT && b.type == V_FLOAT)
         return isnan(a.f) || isnan(b.f) ? -2 : a.f < b.f ? -1 : a.f > b.f;
@@ -210,11 +210,11 @@ int number_compare(struct vm *vm, struct value a, struct value b)
     if (b.type == V_FLOAT)
         return compare_int_float(vm, a, b.f);
     if (a.type == V_BIG || b.type == V_BIG)
-        return big_compare(vm, a, b);
+        return jinja_big_compare(vm, a, b);
     return a.i < b.i ? -1 : a.i > b.i;
 }
 
-struct value int_of_double(struct vm *vm, double f)
+struct value jinja_int_of_double(struct vm *vm, double f)
 {
     char digits[400];
 
@@ -226,12 +226,12 @@ struct value int_of_double(struct vm *vm, double f)
     char *kept = jinja_take(vm, n);
 
     memcpy(kept, digits, n);
-    return big_of_text(vm, str_from(kept, n));
+    return jinja_big_of_text(vm, str_from(kept, n));
 }
 
 /* ---- texts and lists ---- */
 
-int64_t value_index(struct vm *vm, struct value v, const char *what)
+int64_t jinja_value_index(struct vm *vm, struct value v, const char *what)
 {
     if (is_intlike(v))
         return v.i;
@@ -239,8 +239,8 @@ int64_t value_index(struct vm *vm, struct value v, const char *what)
         jinja_error(vm, "cannot fit 'int' into an index-sized integer");
     if (v.type == V_UNDEFINED)
         jinja_undefined_error(vm, v);
-    jinja_error(vm, "'%s' object cannot be interpreted as an integer (%s)", value_type_name(v),
-                what);
+    jinja_error(vm, "'%s' object cannot be interpreted as an integer (%s)",
+                jinja_value_type_name(v), what);
 }
 
 static struct value repeat_text(struct vm *vm, struct value v, int64_t times)
@@ -258,7 +258,7 @@ static struct value repeat_text(struct vm *vm, struct value v, int64_t times)
     return v_str(vm, str_from(out, (size_t)times * v.n), v.flags & F_MARKUP);
 }
 
-struct value value_repeat(struct vm *vm, struct value v, int64_t times)
+struct value jinja_value_repeat(struct vm *vm, struct value v, int64_t times)
 {
     if (is_str(v))
         return repeat_text(vm, v, times);
@@ -270,7 +270,7 @@ struct value value_repeat(struct vm *vm, struct value v, int64_t times)
     if (n && (uint64_t)times > vm->memory_limit / n / sizeof(struct value))
         jinja_too_much(vm, "memory");
 
-    struct list *out = list_new(vm, (size_t)times * n);
+    struct list *out = jinja_list_new(vm, (size_t)times * n);
 
     jinja_spend(vm, (uint64_t)times * n / 8);
     for (int64_t i = 0; i < times; i++)
@@ -283,8 +283,8 @@ struct value value_repeat(struct vm *vm, struct value v, int64_t times)
 static struct value join_texts(struct vm *vm, struct value a, struct value b)
 {
     if ((a.flags | b.flags) & F_MARKUP) {
-        a = value_escape(vm, a);
-        b = value_escape(vm, b);
+        a = jinja_value_escape(vm, a);
+        b = jinja_value_escape(vm, b);
     } else if (a.n == 0 || b.n == 0) {
         return a.n == 0 ? b : a;
     }
@@ -309,7 +309,7 @@ static struct value join_texts(struct vm *vm, struct value a, struct value b)
 
 static struct value join_lists(struct vm *vm, struct value a, struct value b)
 {
-    struct list *out = list_new(vm, (size_t)a.list->n + b.list->n);
+    struct list *out = jinja_list_new(vm, (size_t)a.list->n + b.list->n);
 
     jinja_work(vm, out->capacity * sizeof *out->items);
     if (a.list->n)
@@ -330,10 +330,10 @@ static struct value add(struct vm *vm, struct value a, struct value b)
     if (b.type == V_UNDEFINED || a.type == V_UNDEFINED)
         unsupported(vm, E_ADD, a, b);
     if (is_str(a) && !(a.flags & F_MARKUP))
-        jinja_error(vm, "can only concatenate str (not \"%s\") to str", value_type_name(b));
+        jinja_error(vm, "can only concatenate str (not \"%s\") to str", jinja_value_type_name(b));
     if (is_listy(a))
-        jinja_error(vm, "can only concatenate %s (not \"%s\") to %s", value_type_name(a),
-                    value_type_name(b), value_type_name(a));
+        jinja_error(vm, "can only concatenate %s (not \"%s\") to %s", jinja_value_type_name(a),
+                    jinja_value_type_name(b), jinja_value_type_name(a));
     unsupported(vm, E_ADD, a, b);
 }
 
@@ -342,43 +342,45 @@ static struct value multiply(struct vm *vm, struct value a, struct value b)
     if (a.type == V_UNDEFINED || b.type == V_UNDEFINED)
         unsupported(vm, E_MUL, a, b);
     if ((is_str(a) || is_listy(a)) && (is_intlike(b) || b.type == V_BIG))
-        return value_repeat(vm, a, value_index(vm, b, "a count"));
+        return jinja_value_repeat(vm, a, jinja_value_index(vm, b, "a count"));
     if ((is_str(b) || is_listy(b)) && (is_intlike(a) || a.type == V_BIG))
-        return value_repeat(vm, b, value_index(vm, a, "a count"));
+        return jinja_value_repeat(vm, b, jinja_value_index(vm, a, "a count"));
     if (is_str(a) || is_listy(a))
-        jinja_error(vm, "can't multiply sequence by non-int of type '%s'", value_type_name(b));
+        jinja_error(vm, "can't multiply sequence by non-int of type '%s'",
+                    jinja_value_type_name(b));
     if (is_str(b) || is_listy(b))
-        jinja_error(vm, "can't multiply sequence by non-int of type '%s'", value_type_name(a));
+        jinja_error(vm, "can't multiply sequence by non-int of type '%s'",
+                    jinja_value_type_name(a));
     unsupported(vm, E_MUL, a, b);
 }
 
-struct value value_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
+struct value jinja_value_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
 {
     if (is_number(a) && is_number(b))
-        return number_binary(vm, kind, a, b);
+        return jinja_number_binary(vm, kind, a, b);
     if (kind == E_ADD)
         return add(vm, a, b);
     if (kind == E_MUL)
         return multiply(vm, a, b);
     if (kind == E_MOD && is_str(a))
-        return format_percent(vm, a, b);
+        return jinja_format_percent(vm, a, b);
     unsupported(vm, kind, a, b);
 }
 
-struct value value_negate(struct vm *vm, struct value a)
+struct value jinja_value_negate(struct vm *vm, struct value a)
 {
     if (a.type == V_FLOAT)
         return v_float(-a.f);
     if (is_intlike(a) && a.i != INT64_MIN)
         return v_int(-a.i);
     if (is_intlike(a) || a.type == V_BIG)
-        return big_negate(vm, a);
+        return jinja_big_negate(vm, a);
     if (a.type == V_UNDEFINED)
         jinja_undefined_error(vm, a);
-    jinja_error(vm, "bad operand type for unary -: '%s'", value_type_name(a));
+    jinja_error(vm, "bad operand type for unary -: '%s'", jinja_value_type_name(a));
 }
 
-struct value value_plus(struct vm *vm, struct value a)
+struct value jinja_value_plus(struct vm *vm, struct value a)
 {
     if (a.type == V_BOOL)
         return v_int(a.i);
@@ -386,5 +388,5 @@ struct value value_plus(struct vm *vm, struct value a)
         return a;
     if (a.type == V_UNDEFINED)
         jinja_undefined_error(vm, a);
-    jinja_error(vm, "bad operand type for unary +: '%s'", value_type_name(a));
+    jinja_error(vm, "bad operand type for unary +: '%s'", jinja_value_type_name(a));
 }

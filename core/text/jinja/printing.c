@@ -23,7 +23,7 @@ static void put_escape(struct text *out, int32_t codepoint)
              : codepoint < 0x10000 ? "\\u%04x"
                                    : "\\U%08x",
              (unsigned)codepoint);
-    text_puts(out, digits);
+    jinja_text_puts(out, digits);
 }
 
 static bool is_plain(unsigned char c, char quote)
@@ -31,40 +31,40 @@ static bool is_plain(unsigned char c, char quote)
     return c >= 0x20 && c < 0x7F && c != '\\' && c != (unsigned char)quote;
 }
 
-void repr_text(struct text *out, struct str s)
+void jinja_repr_text(struct text *out, struct str s)
 {
     char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
 
     jinja_work(out->vm, s.n);
-    text_putc(out, quote);
+    jinja_text_putc(out, quote);
     while (s.n) {
         int32_t codepoint;
         size_t n = 0;
 
         while (n < s.n && is_plain((unsigned char)s.p[n], quote))
             n++;
-        text_add(out, s.p, n);
+        jinja_text_add(out, s.p, n);
         s = str_skip(s, n);
         if (s.n == 0)
             break;
-        n = text_step(s, &codepoint);
+        n = jinja_text_step(s, &codepoint);
         if (codepoint == '\n')
-            text_puts(out, "\\n");
+            jinja_text_puts(out, "\\n");
         else if (codepoint == '\r')
-            text_puts(out, "\\r");
+            jinja_text_puts(out, "\\r");
         else if (codepoint == '\t')
-            text_puts(out, "\\t");
+            jinja_text_puts(out, "\\t");
         else if (codepoint == '\\' || codepoint == quote) {
-            text_putc(out, '\\');
-            text_putc(out, (char)codepoint);
+            jinja_text_putc(out, '\\');
+            jinja_text_putc(out, (char)codepoint);
         } else if (codepoint < 0 || unicode_is_printable(codepoint)) {
-            text_add(out, s.p, n);
+            jinja_text_add(out, s.p, n);
         } else {
             put_escape(out, codepoint);
         }
         s = str_skip(s, n);
     }
-    text_putc(out, quote);
+    jinja_text_putc(out, quote);
 }
 
 /* ---- numbers ---- */
@@ -80,7 +80,7 @@ static void put_int(struct text *out, int64_t i)
     while (u /= 10);
     if (i < 0)
         *--p = '-';
-    text_add(out, p, (size_t)(digits + sizeof digits - p));
+    jinja_text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
 static void put_float(struct text *out, double f)
@@ -88,7 +88,7 @@ static void put_float(struct text *out, double f)
     char digits[32];
 
     number_repr(digits, f);
-    text_puts(out, digits);
+    jinja_text_puts(out, digits);
 }
 
 static bool put_number(struct text *out, struct value v)
@@ -103,8 +103,8 @@ static bool put_number(struct text *out, struct value v)
         put_float(out, v.f);
         return true;
     case V_BIG:
-        big = big_text(out->vm, v.big);
-        text_add(out, big.p, big.n);
+        big = jinja_big_text(out->vm, v.big);
+        jinja_text_add(out, big.p, big.n);
         return true;
     default:
         return false;
@@ -115,28 +115,28 @@ static bool put_number(struct text *out, struct value v)
 
 static void repr_list(struct text *out, const struct list *list, const char *ends, int depth)
 {
-    text_putc(out, ends[0]);
+    jinja_text_putc(out, ends[0]);
     for (uint32_t i = 0; i < list->n; i++) {
         if (i)
-            text_puts(out, ", ");
+            jinja_text_puts(out, ", ");
         repr_deep(out, list->items[i], depth + 1);
     }
     if (ends[0] == '(' && list->n == 1)
-        text_putc(out, ',');
-    text_putc(out, ends[1]);
+        jinja_text_putc(out, ',');
+    jinja_text_putc(out, ends[1]);
 }
 
 static void repr_dict(struct text *out, const struct dict *dict, int depth)
 {
-    text_putc(out, '{');
+    jinja_text_putc(out, '{');
     for (uint32_t i = 0; i < dict->n; i++) {
         if (i)
-            text_puts(out, ", ");
+            jinja_text_puts(out, ", ");
         repr_deep(out, dict->entries[i].key, depth + 1);
-        text_puts(out, ": ");
+        jinja_text_puts(out, ": ");
         repr_deep(out, dict->entries[i].value, depth + 1);
     }
-    text_putc(out, '}');
+    jinja_text_putc(out, '}');
 }
 
 static void repr_view(struct text *out, struct value v, int depth)
@@ -146,53 +146,53 @@ static void repr_view(struct text *out, struct value v, int depth)
     struct value item;
     bool is_first = true;
 
-    text_puts(out, names[v.aux]);
-    text_puts(out, "([");
-    value_iterate(out->vm, v, &iter);
-    while (iter_next(out->vm, &iter, &item)) {
+    jinja_text_puts(out, names[v.aux]);
+    jinja_text_puts(out, "([");
+    jinja_value_iterate(out->vm, v, &iter);
+    while (jinja_iter_next(out->vm, &iter, &item)) {
         if (!is_first)
-            text_puts(out, ", ");
+            jinja_text_puts(out, ", ");
         is_first = false;
         repr_deep(out, item, depth + 1);
     }
-    text_puts(out, "])");
+    jinja_text_puts(out, "])");
 }
 
 static void repr_range(struct text *out, const struct range *range)
 {
-    text_puts(out, "range(");
+    jinja_text_puts(out, "range(");
     put_int(out, range->start);
-    text_puts(out, ", ");
+    jinja_text_puts(out, ", ");
     put_int(out, range->start + range->step * range->n);
     if (range->step != 1) {
-        text_puts(out, ", ");
+        jinja_text_puts(out, ", ");
         put_int(out, range->step);
     }
-    text_putc(out, ')');
+    jinja_text_putc(out, ')');
 }
 
 /* What prints an address in Python cannot be the same; its kind is said. */
 static void repr_object(struct text *out, struct value v)
 {
     if (v.type == V_LOOP) {
-        text_puts(out, "<LoopContext ");
+        jinja_text_puts(out, "<LoopContext ");
         put_int(out, v.loop->index0 + 1);
-        text_putc(out, '/');
-        put_int(out, loop_length(out->vm, v.loop));
-        text_putc(out, '>');
+        jinja_text_putc(out, '/');
+        put_int(out, jinja_loop_length(out->vm, v.loop));
+        jinja_text_putc(out, '>');
     } else if (v.type == V_MACRO) {
-        text_puts(out, "<Macro ");
+        jinja_text_puts(out, "<Macro ");
         if (v.macro->node->kind == S_MACRO)
-            repr_text(out, v.macro->node->name);
+            jinja_repr_text(out, v.macro->node->name);
         else
-            text_puts(out, "anonymous");
-        text_putc(out, '>');
+            jinja_text_puts(out, "anonymous");
+        jinja_text_putc(out, '>');
     } else if (v.type == V_GLOBAL && v.aux == 0) {
-        text_puts(out, "<function safe_range>");
+        jinja_text_puts(out, "<function safe_range>");
     } else {
-        text_puts(out, "<");
-        text_puts(out, value_type_name(v));
-        text_puts(out, " object>");
+        jinja_text_puts(out, "<");
+        jinja_text_puts(out, jinja_value_type_name(v));
+        jinja_text_puts(out, " object>");
     }
 }
 
@@ -206,24 +206,24 @@ static void repr_deep(struct text *out, struct value v, int depth)
     switch (v.type) {
     case V_MISSING:
     case V_UNDEFINED:
-        text_puts(out, "Undefined");
+        jinja_text_puts(out, "Undefined");
         break;
     case V_NONE:
-        text_puts(out, "None");
+        jinja_text_puts(out, "None");
         break;
     case V_BOOL:
-        text_puts(out, v.i ? "True" : "False");
+        jinja_text_puts(out, v.i ? "True" : "False");
         break;
     case V_STR:
         if (v.flags & F_MARKUP)
-            text_puts(out, "Markup(");
-        repr_text(out, str_v(v));
+            jinja_text_puts(out, "Markup(");
+        jinja_repr_text(out, str_v(v));
         if (v.flags & F_MARKUP)
-            text_putc(out, ')');
+            jinja_text_putc(out, ')');
         break;
     case V_BYTES:
-        text_putc(out, 'b');
-        repr_bytes(out, str_v(v));
+        jinja_text_putc(out, 'b');
+        jinja_repr_bytes(out, str_v(v));
         break;
     case V_LIST:
         repr_list(out, v.list, "[]", depth);
@@ -235,9 +235,9 @@ static void repr_deep(struct text *out, struct value v, int depth)
         repr_dict(out, v.dict, depth);
         break;
     case V_NAMESPACE:
-        text_puts(out, "<Namespace ");
+        jinja_text_puts(out, "<Namespace ");
         repr_dict(out, v.dict, depth);
-        text_putc(out, '>');
+        jinja_text_putc(out, '>');
         break;
     case V_VIEW:
         repr_view(out, v, depth);
@@ -251,42 +251,42 @@ static void repr_deep(struct text *out, struct value v, int depth)
     }
 }
 
-void repr_bytes(struct text *out, struct str s)
+void jinja_repr_bytes(struct text *out, struct str s)
 {
     char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
 
-    text_putc(out, quote);
+    jinja_text_putc(out, quote);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
 
         if (is_plain(c, quote)) {
-            text_putc(out, (char)c);
+            jinja_text_putc(out, (char)c);
         } else if (c == '\n' || c == '\r' || c == '\t') {
-            text_puts(out, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
+            jinja_text_puts(out, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
         } else if (c == '\\' || c == (unsigned char)quote) {
-            text_putc(out, '\\');
-            text_putc(out, (char)c);
+            jinja_text_putc(out, '\\');
+            jinja_text_putc(out, (char)c);
         } else {
             put_escape(out, c);
         }
     }
-    text_putc(out, quote);
+    jinja_text_putc(out, quote);
 }
 
-void print_repr(struct text *out, struct value v)
+void jinja_print_repr(struct text *out, struct value v)
 {
     repr_deep(out, v, 0);
 }
 
-void print_str(struct text *out, struct value v)
+void jinja_print_str(struct text *out, struct value v)
 {
     if (is_str(v))
-        text_str(out, v);
+        jinja_text_str(out, v);
     else if (v.type != V_UNDEFINED && v.type != V_MISSING)
         repr_deep(out, v, 0);
 }
 
-struct value value_str(struct vm *vm, struct value v)
+struct value jinja_value_str(struct vm *vm, struct value v)
 {
     struct text out = {.vm = vm};
 
@@ -294,45 +294,45 @@ struct value value_str(struct vm *vm, struct value v)
         v.flags &= (uint8_t)~F_MARKUP;
         return v;
     }
-    print_str(&out, v);
-    return text_value(&out);
+    jinja_print_str(&out, v);
+    return jinja_text_value(&out);
 }
 
-struct value value_soft(struct vm *vm, struct value v)
+struct value jinja_value_soft(struct vm *vm, struct value v)
 {
-    return is_str(v) ? v : value_str(vm, v);
+    return is_str(v) ? v : jinja_value_str(vm, v);
 }
 
 /* ---- HTML ---- */
 
-void escape_into(struct text *out, struct str s)
+void jinja_escape_into(struct text *out, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
 
         if (c == '&')
-            text_puts(out, "&amp;");
+            jinja_text_puts(out, "&amp;");
         else if (c == '<')
-            text_puts(out, "&lt;");
+            jinja_text_puts(out, "&lt;");
         else if (c == '>')
-            text_puts(out, "&gt;");
+            jinja_text_puts(out, "&gt;");
         else if (c == '"')
-            text_puts(out, "&#34;");
+            jinja_text_puts(out, "&#34;");
         else if (c == '\'')
-            text_puts(out, "&#39;");
+            jinja_text_puts(out, "&#39;");
         else
-            text_putc(out, c);
+            jinja_text_putc(out, c);
     }
 }
 
-struct value value_escape(struct vm *vm, struct value v)
+struct value jinja_value_escape(struct vm *vm, struct value v)
 {
     struct text out = {.vm = vm};
     struct str s;
 
     if (is_str(v) && v.flags & F_MARKUP)
         return v;
-    v = value_str(vm, v);
+    v = jinja_value_str(vm, v);
     s = str_v(v);
     jinja_work(vm, s.n);
     if (!memchr(s.p, '&', s.n) && !memchr(s.p, '<', s.n) && !memchr(s.p, '>', s.n) &&
@@ -340,8 +340,8 @@ struct value value_escape(struct vm *vm, struct value v)
         v.flags |= F_MARKUP;
         return v;
     }
-    escape_into(&out, s);
-    v = text_value(&out);
+    jinja_escape_into(&out, s);
+    v = jinja_text_value(&out);
     v.flags |= F_MARKUP;
     return v;
 }

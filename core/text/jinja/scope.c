@@ -1,10 +1,10 @@
-/* Names into slots: what Jinja2's idtracking and compiler decide, with all their corners (a name that
- * is set in one branch only, macros that see what is set later, what a loop forgets). Also the
+/* Names into slots: what Jinja2's idtracking and compiler decide, with all their corners (a name
+ * that is set in one branch only, macros that see what is set later, what a loop forgets). Also the
  * check of filters and tests, and folding of constants. See jinja_parts.h.
  *
- * Every scope has symbols: which variable a name refers to, how each variable of the scope is loaded
- * when it is entered, and which names it sets. A variable is a name at a level of scopes in a
- * function; scopes of one level side by side share it, as Jinja2's generated Python does. */
+ * Every scope has symbols: which variable a name refers to, how each variable of the scope is
+ * loaded when it is entered, and which names it sets. A variable is a name at a level of scopes in
+ * a function; scopes of one level side by side share it, as Jinja2's generated Python does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void *room(struct compiler *c, void *items, size_t n, size_t *capacity, s
         return items;
 
     size_t more = *capacity ? *capacity * 2 : 8;
-    void *grown = compiler_take(c, more, size);
+    void *grown = jinja_compiler_take(c, more, size);
 
     if (n)
         memcpy(grown, items, n * size);
@@ -69,7 +69,7 @@ static void *room(struct compiler *c, void *items, size_t n, size_t *capacity, s
 static struct symbols *symbols_new(struct compiler *c, struct symbols *parent,
                                    struct function *function)
 {
-    struct symbols *s = compiler_take(c, 1, sizeof *s);
+    struct symbols *s = jinja_compiler_take(c, 1, sizeof *s);
 
     s->parent = parent;
     s->function = function;
@@ -80,7 +80,7 @@ static struct symbols *symbols_new(struct compiler *c, struct symbols *parent,
 static uint16_t slot_of(struct compiler *c, struct function *function, uint16_t level,
                         uint16_t name)
 {
-    compiler_work(c, function->n_idents);
+    jinja_compiler_work(c, function->n_idents);
     for (size_t i = 0; i < function->n_idents; i++)
         if (function->idents[i].level == level && function->idents[i].name == name)
             return (uint16_t)i;
@@ -95,7 +95,7 @@ static uint16_t slot_of(struct compiler *c, struct function *function, uint16_t 
 
 static struct ref *own_ref(struct compiler *c, struct symbols *s, uint16_t name)
 {
-    compiler_work(c, s->n_refs);
+    jinja_compiler_work(c, s->n_refs);
     for (size_t i = 0; i < s->n_refs; i++)
         if (s->refs[i].name == name)
             return &s->refs[i];
@@ -123,7 +123,7 @@ static void set_load(struct compiler *c, struct symbols *s, struct symbol_load l
 {
     struct symbol_load *known = find_load(s, load.slot);
 
-    compiler_work(c, s->n_loads);
+    jinja_compiler_work(c, s->n_loads);
     if (known) {
         *known = load;
         return;
@@ -159,7 +159,7 @@ static struct ref define(struct compiler *c, struct symbols *s, uint16_t name,
 
 static bool has_store(struct compiler *c, const struct symbols *s, uint16_t name)
 {
-    compiler_work(c, s->n_stores);
+    jinja_compiler_work(c, s->n_stores);
     for (size_t i = 0; i < s->n_stores; i++)
         if (s->stores[i] == name)
             return true;
@@ -205,9 +205,9 @@ static void symbol_load(struct compiler *c, struct symbols *s, uint16_t name)
 
 static void *copy_array(struct compiler *c, const void *items, size_t n, size_t size)
 {
-    void *out = compiler_take(c, n + 4, size);
+    void *out = jinja_compiler_take(c, n + 4, size);
 
-    compiler_work(c, n);
+    jinja_compiler_work(c, n);
     if (n)
         memcpy(out, items, n * size);
     return out;
@@ -215,7 +215,7 @@ static void *copy_array(struct compiler *c, const void *items, size_t n, size_t 
 
 static struct symbols *symbols_copy(struct compiler *c, const struct symbols *s)
 {
-    struct symbols *out = compiler_take(c, 1, sizeof *out);
+    struct symbols *out = jinja_compiler_take(c, 1, sizeof *out);
 
     *out = *s;
     out->refs = copy_array(c, s->refs, s->n_refs, sizeof *s->refs);
@@ -231,7 +231,7 @@ static struct symbols *symbols_copy(struct compiler *c, const struct symbols *s)
 static void branch_update(struct compiler *c, struct symbols *s, struct symbols *branches[3])
 {
     struct symbols before = *s;
-    struct symbols *names = compiler_take(c, 1, sizeof *names);
+    struct symbols *names = jinja_compiler_take(c, 1, sizeof *names);
 
     for (int b = 0; b < 3; b++)
         for (size_t i = 0; i < branches[b]->n_stores; i++)
@@ -393,7 +393,7 @@ static void watch_name(struct watch *watch, const struct node *node)
 
 static void watch_node(struct compiler *c, struct watch *watch, const struct node *node)
 {
-    compiler_work(c, 1);
+    jinja_compiler_work(c, 1);
     if (node->kind == E_NAME) {
         watch_name(watch, node);
         return;
@@ -439,7 +439,7 @@ static struct place place_of(struct compiler *c, const struct frame *frame, cons
 
     for (const struct function *f = frame->symbols->function; f && f != ref->function; f = f->outer)
         hops++;
-    compiler_work(c, hops);
+    jinja_compiler_work(c, hops);
     return (struct place){hops, ref->slot};
 }
 
@@ -449,14 +449,14 @@ static struct place find_place(struct compiler *c, const struct frame *frame, ui
     const struct ref *ref = find_ref(c, frame->symbols, name);
 
     if (!ref)
-        compiler_fail(c, line, "a name that is unknown to its block");
+        jinja_compiler_fail(c, line, "a name that is unknown to its block");
     return place_of(c, frame, ref);
 }
 
 static struct scope make_scope(struct compiler *c, const struct frame *frame)
 {
     const struct symbols *s = frame->symbols;
-    struct scope scope = {compiler_take(c, s->n_loads + 1, sizeof(struct load)), s->n_loads};
+    struct scope scope = {jinja_compiler_take(c, s->n_loads + 1, sizeof(struct load)), s->n_loads};
 
     for (size_t i = 0; i < s->n_loads; i++) {
         struct load *load = &scope.loads[i];
@@ -470,7 +470,7 @@ static struct scope make_scope(struct compiler *c, const struct frame *frame)
 
 static struct function *function_new(struct compiler *c, struct function *outer)
 {
-    struct function *function = compiler_take(c, 1, sizeof *function);
+    struct function *function = jinja_compiler_take(c, 1, sizeof *function);
 
     function->outer = outer;
     return function;
@@ -513,7 +513,8 @@ static bool can_fold_condition(struct vm *vm, const struct node *node)
 {
     if (node->a->kind != E_CONST)
         return false;
-    return value_truth(vm, node->a->value) ? is_constant(node->b) : node->c && is_constant(node->c);
+    return jinja_value_truth(vm, node->a->value) ? is_constant(node->b)
+                                                 : node->c && is_constant(node->c);
 }
 
 static bool can_fold(struct vm *vm, const struct node *node)
@@ -529,9 +530,13 @@ static bool can_fold(struct vm *vm, const struct node *node)
     case E_COND:
         return can_fold_condition(vm, node);
     case E_FILTER:
-        return node->a && node->filter && !node->filter->run_call;
+        if (!node->a || !node->filter || node->filter->run_call)
+            return false;
+        break;
     case E_TEST:
-        return node->test;
+        if (!node->test)
+            return false;
+        break;
     case E_AND:
     case E_OR:
         return false; /* compile_expression does it */
@@ -587,7 +592,7 @@ static void fold(struct compiler *c, struct node *node, const struct frame *fram
     c->vm.step_limit = c->vm.steps + 100000;
     c->vm.autoescape = frame->escape == 1;
     if (setjmp(jump) == 0) {
-        v = eval(&c->vm, node, NULL);
+        v = jinja_eval(&c->vm, node, NULL);
         if (is_foldable(v, 0, &is_mutable)) {
             if (v.type == V_STR) {
                 v.flags |= F_LITERAL;
@@ -618,8 +623,8 @@ static void check_known(struct compiler *c, const struct node *node, const struc
 
     if ((is_filter ? (const void *)node->filter : (const void *)node->test) || frame->is_soft)
         return;
-    compiler_fail(c, node->line, "no %s named '%.*s'", is_filter ? "filter" : "test",
-                  (int)(node->name.n < 80 ? node->name.n : 80), node->name.p);
+    jinja_compiler_fail(c, node->line, "no %s named '%.*s'", is_filter ? "filter" : "test",
+                        (int)(node->name.n < 80 ? node->name.n : 80), node->name.p);
 }
 
 static void compile_parts(struct compiler *c, struct node *node, struct frame *frame)
@@ -645,7 +650,7 @@ static bool is_decided(const struct node *node, struct vm *vm)
 {
     if ((node->kind != E_AND && node->kind != E_OR) || node->a->kind != E_CONST)
         return false;
-    return value_truth(vm, node->a->value) == (node->kind == E_OR);
+    return jinja_value_truth(vm, node->a->value) == (node->kind == E_OR);
 }
 
 static void compile_expression(struct compiler *c, struct node *node, struct frame *frame)
@@ -709,8 +714,8 @@ static void add_exports(struct compiler *c, struct node *statement, const struct
     if ((statement->n_exports & (statement->n_exports - 1)) == 0) {
         size_t n = statement->n_exports;
         size_t capacity = n ? n * 2 : 1;
-        uint16_t *ids = compiler_take(c, capacity, sizeof *ids);
-        struct place *places = compiler_take(c, capacity, sizeof *places);
+        uint16_t *ids = jinja_compiler_take(c, capacity, sizeof *ids);
+        struct place *places = jinja_compiler_take(c, capacity, sizeof *places);
 
         if (n) {
             memcpy(ids, statement->exports, n * sizeof *ids);
@@ -759,11 +764,11 @@ static void compile_test(struct compiler *c, struct node *node, struct frame *fr
 
 static struct node *copy_target(struct compiler *c, const struct node *node)
 {
-    struct node *out = compiler_take(c, 1, sizeof *out);
+    struct node *out = jinja_compiler_take(c, 1, sizeof *out);
 
     *out = *node;
     if (node->kind == E_TUPLE) {
-        out->items = compiler_take(c, node->n + 1, sizeof *out->items);
+        out->items = jinja_compiler_take(c, node->n + 1, sizeof *out->items);
         for (size_t i = 0; i < node->n; i++)
             out->items[i] = copy_target(c, node->items[i]);
     }
@@ -777,7 +782,7 @@ static void compile_for(struct compiler *c, struct node *node, struct frame *fra
     struct frame loop = inner_frame(c, frame, function);
     struct frame other = inner_frame(c, frame, function);
     struct watch watch = {.names = {str_of("loop")}, .is_watched = {true}};
-    uint16_t loop_id = name_id(c, str_of("loop"));
+    uint16_t loop_id = jinja_name_id(c, str_of("loop"));
 
     watch_body(c, &watch, &node->body);
     node->is_extended = node->is_recursive || watch.is_found[0];
@@ -788,7 +793,7 @@ static void compile_for(struct compiler *c, struct node *node, struct frame *fra
     visit_body(c, other.symbols, &node->other);
     if (node->c) {
         /* items: the target as the test sees it */
-        node->items = compiler_take(c, 1, sizeof *node->items);
+        node->items = jinja_compiler_take(c, 1, sizeof *node->items);
         node->items[0] = copy_target(c, node->a);
         compile_test(c, node, frame);
 
@@ -801,7 +806,8 @@ static void compile_for(struct compiler *c, struct node *node, struct frame *fra
     watch_body(c, &watch, &node->other);
     watch_node(c, &watch, node->a);
     if (watch.stores_loop)
-        compiler_fail(c, node->line, "can't assign to special loop variable in for-loop target");
+        jinja_compiler_fail(c, node->line,
+                            "can't assign to special loop variable in for-loop target");
     node->function = function;
     compile_target(c, node->a, &loop);
     if (node->is_extended)
@@ -836,7 +842,7 @@ static void find_special(struct compiler *c, struct node *node, struct symbols *
     uint16_t ids[3];
 
     for (int i = 0; i < 3; i++) {
-        ids[i] = name_id(c, watch.names[i]);
+        ids[i] = jinja_name_id(c, watch.names[i]);
         for (size_t p = 0; p < node->n; p++)
             if (node->items[p]->name_id == ids[i])
                 is_parameter[i] = true;
@@ -848,8 +854,8 @@ static void find_special(struct compiler *c, struct node *node, struct symbols *
         while (node->items[at]->name_id != ids[0])
             at++;
         if (at + node->n_defaults < node->n)
-            compiler_fail(c, node->line,
-                          "the argument \"caller\" must be omitted or be given a default");
+            jinja_compiler_fail(c, node->line,
+                                "the argument \"caller\" must be omitted or be given a default");
     }
     node->takes_caller = watch.is_found[0] && !is_parameter[0];
     node->takes_kwargs = watch.is_found[1] && !is_parameter[1];
@@ -936,7 +942,7 @@ static void compile_autoescape(struct compiler *c, struct node *node, struct fra
     node->scope = make_scope(c, &inner);
     compile_expression(c, node->a, &inner);
     inner.escape =
-        node->a->kind != E_CONST ? 2 : (uint8_t)(value_truth(&c->vm, node->a->value) ? 1 : 0);
+        node->a->kind != E_CONST ? 2 : (uint8_t)(jinja_value_truth(&c->vm, node->a->value) ? 1 : 0);
     compile_body(c, &node->body, &inner);
 }
 
@@ -1007,7 +1013,7 @@ static void compile_body(struct compiler *c, struct body *body, struct frame *fr
         compile_statement(c, body->items[i], frame);
 }
 
-void resolve_names(struct compiler *c)
+void jinja_resolve_names(struct compiler *c)
 {
     struct jinja_program *program = c->program;
 

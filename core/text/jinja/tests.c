@@ -6,7 +6,7 @@
 
 static bool is_rest(struct vm *vm, struct value v, struct value by, int64_t expected)
 {
-    return value_equal(vm, value_binary(vm, E_MOD, v, by), v_int(expected));
+    return jinja_value_equal(vm, jinja_value_binary(vm, E_MOD, v, by), v_int(expected));
 }
 
 static bool test_odd(struct vm *vm, struct value v, const struct value *args)
@@ -82,11 +82,11 @@ static bool test_float(struct vm *vm, struct value v, const struct value *args)
 
 static bool text_is(struct vm *vm, struct value v, const char *method)
 {
-    struct value text = value_str(vm, v);
-    struct method bound = {text, str_of(method), method_find(text, str_of(method))};
+    struct value text = jinja_value_str(vm, v);
+    struct method bound = {text, str_of(method), jinja_method_find(text, str_of(method))};
     struct call call = {.what = method};
 
-    return value_truth(vm, method_call(vm, &bound, &call));
+    return jinja_value_truth(vm, jinja_method_call(vm, &bound, &call));
 }
 
 static bool test_lower(struct vm *vm, struct value v, const struct value *args)
@@ -135,7 +135,7 @@ static bool test_iterable(struct vm *vm, struct value v, const struct value *arg
     struct iter iter;
 
     (void)args;
-    return value_iterate(vm, v, &iter) || v.type == V_BYTES;
+    return jinja_value_iterate(vm, v, &iter) || v.type == V_BYTES;
 }
 
 static bool test_callable(struct vm *vm, struct value v, const struct value *args)
@@ -149,7 +149,7 @@ static bool test_callable(struct vm *vm, struct value v, const struct value *arg
 static bool test_sameas(struct vm *vm, struct value v, const struct value *args)
 {
     (void)vm;
-    return value_same(v, args[0]);
+    return jinja_value_same(v, args[0]);
 }
 
 static bool test_escaped(struct vm *vm, struct value v, const struct value *args)
@@ -161,83 +161,102 @@ static bool test_escaped(struct vm *vm, struct value v, const struct value *args
 
 static bool test_in(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_in(vm, v, args[0]);
+    return jinja_value_in(vm, v, args[0]);
 }
 
 static void want_hashable(struct vm *vm, struct value v)
 {
-    if (!value_is_hashable(v))
-        jinja_error(vm, "unhashable type: '%s'", value_type_name(v));
+    if (!jinja_value_is_hashable(v))
+        jinja_error(vm, "unhashable type: '%s'", jinja_value_type_name(v));
 }
 
 static bool test_filter(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
     want_hashable(vm, v);
-    return is_str(v) && filter_find(str_v(v));
+    return is_str(v) && jinja_filter_find(str_v(v));
 }
 
 static bool test_test(struct vm *vm, struct value v, const struct value *args)
 {
     (void)args;
     want_hashable(vm, v);
-    return is_str(v) && test_find(str_v(v));
+    return is_str(v) && jinja_test_find(str_v(v));
 }
 
 static bool test_eq(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_EQ, v, args[0]);
+    return jinja_value_compare(vm, OP_EQ, v, args[0]);
 }
 
 static bool test_ne(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_NE, v, args[0]);
+    return jinja_value_compare(vm, OP_NE, v, args[0]);
 }
 
 static bool test_lt(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_LT, v, args[0]);
+    return jinja_value_compare(vm, OP_LT, v, args[0]);
 }
 
 static bool test_le(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_LE, v, args[0]);
+    return jinja_value_compare(vm, OP_LE, v, args[0]);
 }
 
 static bool test_gt(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_GT, v, args[0]);
+    return jinja_value_compare(vm, OP_GT, v, args[0]);
 }
 
 static bool test_ge(struct vm *vm, struct value v, const struct value *args)
 {
-    return value_compare(vm, OP_GE, v, args[0]);
+    return jinja_value_compare(vm, OP_GE, v, args[0]);
 }
 
 static const struct test tests[] = {
-    {"defined", 0, test_defined},   {"string", 0, test_string},
-    {"none", 0, test_none},         {"iterable", 0, test_iterable},
-    {"mapping", 0, test_mapping},   {"sequence", 0, test_sequence},
-    {"false", 0, test_false},       {"undefined", 0, test_undefined},
-    {"boolean", 0, test_boolean},   {"true", 0, test_true},
-    {"number", 0, test_number},     {"integer", 0, test_integer},
-    {"float", 0, test_float},       {"odd", 0, test_odd},
-    {"even", 0, test_even},         {"divisibleby", 1, test_divisibleby},
-    {"lower", 0, test_lower},       {"upper", 0, test_upper},
-    {"callable", 0, test_callable}, {"sameas", 1, test_sameas},
-    {"escaped", 0, test_escaped},   {"in", 1, test_in},
-    {"filter", 0, test_filter},     {"test", 0, test_test},
-    {"==", 1, test_eq},             {"eq", 1, test_eq},
-    {"equalto", 1, test_eq},        {"!=", 1, test_ne},
-    {"ne", 1, test_ne},             {">", 1, test_gt},
-    {"gt", 1, test_gt},             {"greaterthan", 1, test_gt},
-    {">=", 1, test_ge},             {"ge", 1, test_ge},
-    {"<", 1, test_lt},              {"lt", 1, test_lt},
-    {"lessthan", 1, test_lt},       {"<=", 1, test_le},
+    {"defined", 0, test_defined},
+    {"string", 0, test_string},
+    {"none", 0, test_none},
+    {"iterable", 0, test_iterable},
+    {"mapping", 0, test_mapping},
+    {"sequence", 0, test_sequence},
+    {"false", 0, test_false},
+    {"undefined", 0, test_undefined},
+    {"boolean", 0, test_boolean},
+    {"true", 0, test_true},
+    {"number", 0, test_number},
+    {"integer", 0, test_integer},
+    {"float", 0, test_float},
+    {"odd", 0, test_odd},
+    {"even", 0, test_even},
+    {"divisibleby", 1, test_divisibleby},
+    {"lower", 0, test_lower},
+    {"upper", 0, test_upper},
+    {"callable", 0, test_callable},
+    {"sameas", 1, test_sameas},
+    {"escaped", 0, test_escaped},
+    {"in", 1, test_in},
+    {"filter", 0, test_filter},
+    {"test", 0, test_test},
+    {"==", 1, test_eq},
+    {"eq", 1, test_eq},
+    {"equalto", 1, test_eq},
+    {"!=", 1, test_ne},
+    {"ne", 1, test_ne},
+    {">", 1, test_gt},
+    {"gt", 1, test_gt},
+    {"greaterthan", 1, test_gt},
+    {">=", 1, test_ge},
+    {"ge", 1, test_ge},
+    {"<", 1, test_lt},
+    {"lt", 1, test_lt},
+    {"lessthan", 1, test_lt},
+    {"<=", 1, test_le},
     {"le", 1, test_le},
 };
 
-const struct test *test_find(struct str name)
+const struct test *jinja_test_find(struct str name)
 {
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         if (str_is(name, tests[i].name))
@@ -245,17 +264,18 @@ const struct test *test_find(struct str name)
     return NULL;
 }
 
-bool test_apply(struct vm *vm, const struct test *test, struct value v, const struct call *call)
+bool jinja_test_apply(struct vm *vm, const struct test *test, struct value v,
+                      const struct call *call)
 {
     struct value args[1];
-    const char *params = test->n_args == 0                    ? ""
-                         : test->run == test_divisibleby      ? "num"
-                         : test->run == test_sameas           ? "other"
-                         : test->run == test_in               ? "seq"
-                                                              : "other /";
+    const char *params = test->n_args == 0               ? ""
+                         : test->run == test_divisibleby ? "num"
+                         : test->run == test_sameas      ? "other"
+                         : test->run == test_in          ? "seq"
+                                                         : "other /";
 
     if (call->n == test->n_args && call->n_names == 0)
         return test->run(vm, v, call->args);
-    call_bind(vm, call, params, test->n_args, args);
+    jinja_call_bind(vm, call, params, test->n_args, args);
     return test->run(vm, v, args);
 }

@@ -1,5 +1,5 @@
-/* Texts by code points, as Python counts them. See jinja_parts.h. A text that is not UTF-8 counts each
- * wrong byte as one. */
+/* Texts by code points, as Python counts them. See jinja_parts.h. A text that is not UTF-8 counts
+ * each wrong byte as one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/base/unicode_case.h"
 #include "core/text/jinja/jinja_parts.h"
 
-bool text_is_ascii(struct str s)
+bool jinja_text_is_ascii(struct str s)
 {
     size_t i = 0;
 
@@ -24,7 +24,7 @@ bool text_is_ascii(struct str s)
     return true;
 }
 
-size_t text_step(struct str s, int32_t *codepoint)
+size_t jinja_text_step(struct str s, int32_t *codepoint)
 {
     size_t n = unicode_next(s, codepoint);
 
@@ -43,15 +43,15 @@ static inline size_t step(struct str s)
 {
     int32_t codepoint;
 
-    return (unsigned char)s.p[0] < 0x80 ? 1 : text_step(s, &codepoint);
+    return (unsigned char)s.p[0] < 0x80 ? 1 : jinja_text_step(s, &codepoint);
 }
 
-size_t text_count(struct vm *vm, struct str s)
+size_t jinja_text_count(struct vm *vm, struct str s)
 {
     size_t n = 0;
 
     jinja_work(vm, s.n);
-    if (text_is_ascii(s))
+    if (jinja_text_is_ascii(s))
         return s.n;
     while (s.n) {
         s = str_skip(s, step(s));
@@ -60,12 +60,12 @@ size_t text_count(struct vm *vm, struct str s)
     return n;
 }
 
-size_t text_offset(struct vm *vm, struct str s, size_t index)
+size_t jinja_text_offset(struct vm *vm, struct str s, size_t index)
 {
     size_t at = 0;
 
     jinja_work(vm, s.n);
-    if (text_is_ascii(s))
+    if (jinja_text_is_ascii(s))
         return index < s.n ? index : s.n;
     while (index > 0 && at < s.n) {
         at += step(str_skip(s, at));
@@ -74,19 +74,19 @@ size_t text_offset(struct vm *vm, struct str s, size_t index)
     return at;
 }
 
-struct value text_char(struct vm *vm, struct value v, int64_t index, bool *found)
+struct value jinja_text_char(struct vm *vm, struct value v, int64_t index, bool *found)
 {
     struct str s = str_v(v);
-    bool is_ascii = text_is_ascii(s);
+    bool is_ascii = jinja_text_is_ascii(s);
 
     jinja_work(vm, s.n);
     if (index < 0)
-        index += (int64_t)(is_ascii ? s.n : text_count(vm, s));
+        index += (int64_t)(is_ascii ? s.n : jinja_text_count(vm, s));
     *found = false;
     if (index < 0 || (uint64_t)index >= s.n)
         return v;
 
-    size_t at = is_ascii ? (size_t)index : text_offset(vm, s, (size_t)index);
+    size_t at = is_ascii ? (size_t)index : jinja_text_offset(vm, s, (size_t)index);
 
     if (at >= s.n)
         return v;
@@ -95,7 +95,8 @@ struct value text_char(struct vm *vm, struct value v, int64_t index, bool *found
 }
 
 /* n characters from `from` on, every step-th. */
-struct value text_slice(struct vm *vm, struct value v, int64_t from, int64_t stride, int64_t n)
+struct value jinja_text_slice(struct vm *vm, struct value v, int64_t from, int64_t stride,
+                              int64_t n)
 {
     struct str s = str_v(v);
     struct text out = {.vm = vm};
@@ -103,13 +104,13 @@ struct value text_slice(struct vm *vm, struct value v, int64_t from, int64_t str
     if (n <= 0)
         return v_slice(v, 0, 0);
     if (stride == 1) {
-        size_t begin = text_offset(vm, s, (size_t)from);
+        size_t begin = jinja_text_offset(vm, s, (size_t)from);
 
-        return v_slice(v, begin, begin + text_offset(vm, str_skip(s, begin), (size_t)n));
+        return v_slice(v, begin, begin + jinja_text_offset(vm, str_skip(s, begin), (size_t)n));
     }
-    if (text_is_ascii(s)) {
+    if (jinja_text_is_ascii(s)) {
         for (int64_t i = 0; i < n; i++)
-            text_putc(&out, s.p[from + i * stride]);
+            jinja_text_putc(&out, s.p[from + i * stride]);
     } else {
         size_t count = 0;
         uint32_t *offsets = jinja_take_array(vm, s.n + 1, sizeof *offsets);
@@ -120,10 +121,10 @@ struct value text_slice(struct vm *vm, struct value v, int64_t from, int64_t str
         for (int64_t i = 0; i < n; i++) {
             size_t at = (size_t)(from + i * stride);
 
-            text_add(&out, s.p + offsets[at], offsets[at + 1] - offsets[at]);
+            jinja_text_add(&out, s.p + offsets[at], offsets[at + 1] - offsets[at]);
         }
     }
-    v = v_slice(text_value(&out), 0, out.n);
+    v = v_slice(jinja_text_value(&out), 0, out.n);
     return v;
 }
 
@@ -144,7 +145,7 @@ static size_t last_char(struct str s)
 }
 
 /* sides: 1 left, 2 right, 3 both. */
-struct value text_strip(struct value v, struct value chars, int sides, struct vm *vm)
+struct value jinja_text_strip(struct value v, struct value chars, int sides, struct vm *vm)
 {
     struct str s = str_v(v);
 
@@ -158,7 +159,7 @@ struct value text_strip(struct value v, struct value chars, int sides, struct vm
     if (!is_str(chars)) {
         if (chars.type == V_UNDEFINED)
             jinja_error(vm, "strip arg must be None or str, not Undefined");
-        jinja_error(vm, "strip arg must be None or str, not %s", value_type_name(chars));
+        jinja_error(vm, "strip arg must be None or str, not %s", jinja_value_type_name(chars));
     }
     jinja_work(vm, (size_t)s.n * (chars.n / 16 + 1) / 8);
     while (sides & 1 && s.n && has_char(str_v(chars), str_first(s, step(s))))
@@ -178,19 +179,19 @@ static struct value replace_empty(struct vm *vm, struct value v, struct str with
     while (s.n && count != 0) {
         size_t n = step(s);
 
-        text_add(&out, with.p, with.n);
-        text_add(&out, s.p, n);
+        jinja_text_add(&out, with.p, with.n);
+        jinja_text_add(&out, s.p, n);
         s = str_skip(s, n);
         count--;
     }
     if (count != 0)
-        text_add(&out, with.p, with.n);
-    text_add(&out, s.p, s.n);
-    return text_value(&out);
+        jinja_text_add(&out, with.p, with.n);
+    jinja_text_add(&out, s.p, s.n);
+    return jinja_text_value(&out);
 }
 
-struct value text_replace(struct vm *vm, struct value v, struct str old, struct str with,
-                          int64_t count)
+struct value jinja_text_replace(struct vm *vm, struct value v, struct str old, struct str with,
+                                int64_t count)
 {
     struct text out = {.vm = vm};
     struct str s = str_v(v);
@@ -206,12 +207,12 @@ struct value text_replace(struct vm *vm, struct value v, struct str old, struct 
         if (!hit)
             break;
         any = true;
-        text_add(&out, s.p, (size_t)(hit - s.p));
-        text_add(&out, with.p, with.n);
+        jinja_text_add(&out, s.p, (size_t)(hit - s.p));
+        jinja_text_add(&out, with.p, with.n);
         s = str_skip(s, (size_t)(hit - s.p) + old.n);
     }
-    text_add(&out, s.p, s.n);
-    return text_value(&out);
+    jinja_text_add(&out, s.p, s.n);
+    return jinja_text_value(&out);
 }
 
 static void split_space(struct vm *vm, struct list *out, struct value v, int64_t most)
@@ -224,17 +225,17 @@ static void split_space(struct vm *vm, struct list *out, struct value v, int64_t
 
         if (most-- == 0) {
             s = unicode_strip_right(s);
-            list_add(vm, out, v_slice(v, from, from + s.n));
+            jinja_list_add(vm, out, v_slice(v, from, from + s.n));
             return;
         }
         while (s.n) {
-            size_t n = text_step(s, &codepoint);
+            size_t n = jinja_text_step(s, &codepoint);
 
             if (unicode_is_space(codepoint))
                 break;
             s = str_skip(s, n);
         }
-        list_add(vm, out, v_slice(v, from, (size_t)(s.p - v.p)));
+        jinja_list_add(vm, out, v_slice(v, from, (size_t)(s.p - v.p)));
         s = unicode_strip_left(s);
     }
 }
@@ -247,7 +248,7 @@ static size_t word_begin(struct str s)
         size_t before = last_char(str_first(s, at));
         int32_t codepoint;
 
-        text_step(str_from(s.p + before, at - before), &codepoint);
+        jinja_text_step(str_from(s.p + before, at - before), &codepoint);
         if (unicode_is_space(codepoint))
             break;
         at = before;
@@ -276,11 +277,11 @@ static void split_space_right(struct vm *vm, struct list *out, struct value v, i
             struct str rest = unicode_strip_left(s);
 
             from = (size_t)(rest.p - v.p);
-            list_add(vm, out, v_slice(v, from, from + rest.n));
+            jinja_list_add(vm, out, v_slice(v, from, from + rest.n));
             break;
         }
         from = word_begin(s);
-        list_add(vm, out, v_slice(v, from, s.n));
+        jinja_list_add(vm, out, v_slice(v, from, s.n));
         s = unicode_strip_right(str_first(s, from));
     }
     reverse(out);
@@ -294,8 +295,7 @@ static const char *find_last(struct str s, struct str part)
     return NULL;
 }
 
-static void split_at(struct vm *vm, struct list *out, struct value v, struct str part,
-                     int64_t most)
+static void split_at(struct vm *vm, struct list *out, struct value v, struct str part, int64_t most)
 {
     struct str s = str_v(v);
 
@@ -305,10 +305,10 @@ static void split_at(struct vm *vm, struct list *out, struct value v, struct str
 
         if (!hit)
             break;
-        list_add(vm, out, v_slice(v, from, (size_t)(hit - v.p)));
+        jinja_list_add(vm, out, v_slice(v, from, (size_t)(hit - v.p)));
         s = str_skip(s, (size_t)(hit - s.p) + part.n);
     }
-    list_add(vm, out, v_slice(v, (size_t)(s.p - v.p), v.n));
+    jinja_list_add(vm, out, v_slice(v, (size_t)(s.p - v.p), v.n));
 }
 
 static void split_at_right(struct vm *vm, struct list *out, struct value v, struct str part,
@@ -321,17 +321,17 @@ static void split_at_right(struct vm *vm, struct list *out, struct value v, stru
 
         if (!hit)
             break;
-        list_add(vm, out, v_slice(v, (size_t)(hit - v.p) + part.n, s.n));
+        jinja_list_add(vm, out, v_slice(v, (size_t)(hit - v.p) + part.n, s.n));
         s.n = (size_t)(hit - v.p);
     }
-    list_add(vm, out, v_slice(v, 0, s.n));
+    jinja_list_add(vm, out, v_slice(v, 0, s.n));
     reverse(out);
 }
 
-struct list *text_split(struct vm *vm, struct value v, struct value separator, int64_t most,
-                        bool from_right)
+struct list *jinja_text_split(struct vm *vm, struct value v, struct value separator, int64_t most,
+                              bool from_right)
 {
-    struct list *out = list_new(vm, 4);
+    struct list *out = jinja_list_new(vm, 4);
 
     jinja_work(vm, v.n);
     if (separator.type == V_NONE || separator.type == V_MISSING) {
@@ -342,7 +342,7 @@ struct list *text_split(struct vm *vm, struct value v, struct value separator, i
         return out;
     }
     if (!is_str(separator))
-        jinja_error(vm, "must be str or None, not %s", value_type_name(separator));
+        jinja_error(vm, "must be str or None, not %s", jinja_value_type_name(separator));
     if (separator.n == 0)
         jinja_error(vm, "empty separator");
     if (from_right)
@@ -358,9 +358,9 @@ static bool ends_line(int32_t codepoint)
            codepoint == 0x85 || codepoint == 0x2028 || codepoint == 0x2029;
 }
 
-struct list *text_lines(struct vm *vm, struct value v, bool keep_ends)
+struct list *jinja_text_lines(struct vm *vm, struct value v, bool keep_ends)
 {
-    struct list *out = list_new(vm, 4);
+    struct list *out = jinja_list_new(vm, 4);
 
     jinja_work(vm, v.n);
     for (size_t from = 0; from < v.n;) {
@@ -368,7 +368,7 @@ struct list *text_lines(struct vm *vm, struct value v, bool keep_ends)
 
         while (after == end && end < v.n) {
             int32_t codepoint;
-            size_t n = text_step(str_from(v.p + end, v.n - end), &codepoint);
+            size_t n = jinja_text_step(str_from(v.p + end, v.n - end), &codepoint);
 
             after = end + n;
             if (!ends_line(codepoint))
@@ -376,26 +376,27 @@ struct list *text_lines(struct vm *vm, struct value v, bool keep_ends)
             else if (codepoint == '\r' && after < v.n && v.p[after] == '\n')
                 after++;
         }
-        list_add(vm, out, v_slice(v, from, keep_ends ? after : end));
+        jinja_list_add(vm, out, v_slice(v, from, keep_ends ? after : end));
         from = after;
     }
     return out;
 }
 
 /* align: '<' '>' '^'; for centre Python puts the odd blank left when the width is odd. */
-struct value text_pad(struct vm *vm, struct value v, int64_t width, struct str fill, char align)
+struct value jinja_text_pad(struct vm *vm, struct value v, int64_t width, struct str fill,
+                            char align)
 {
     struct text out = {.vm = vm};
-    int64_t missing = width - (int64_t)text_count(vm, str_v(v));
+    int64_t missing = width - (int64_t)jinja_text_count(vm, str_v(v));
     int64_t left;
 
     if (missing <= 0)
         return v;
     left = align == '<' ? 0 : align == '>' ? missing : missing / 2 + (missing & width & 1);
-    text_fill(&out, fill, left);
-    text_str(&out, v);
-    text_fill(&out, fill, missing - left);
-    return text_value(&out);
+    jinja_text_fill(&out, fill, left);
+    jinja_text_str(&out, v);
+    jinja_text_fill(&out, fill, missing - left);
+    return jinja_text_value(&out);
 }
 
 /* ---- case ---- */
@@ -412,7 +413,7 @@ static bool is_final_sigma(struct str s, size_t at, size_t after)
         if (before.n == 0)
             return false;
         last = last_char(before);
-        text_step(str_skip(before, last), &codepoint);
+        jinja_text_step(str_skip(before, last), &codepoint);
         if (!unicode_is_case_ignorable(codepoint))
             break;
         before.n = last;
@@ -420,7 +421,7 @@ static bool is_final_sigma(struct str s, size_t at, size_t after)
     if (!unicode_is_cased(codepoint))
         return false;
     while (behind.n) {
-        size_t n = text_step(behind, &codepoint);
+        size_t n = jinja_text_step(behind, &codepoint);
 
         if (!unicode_is_case_ignorable(codepoint))
             return !unicode_is_cased(codepoint);
@@ -438,8 +439,8 @@ static int lower_at(struct str s, size_t at, size_t n, int32_t codepoint, int32_
     return unicode_lower(codepoint, out);
 }
 
-static int change_at(enum case_change change, struct str s, size_t at, size_t n,
-                     int32_t codepoint, bool is_first, int32_t out[3])
+static int change_at(enum case_change change, struct str s, size_t at, size_t n, int32_t codepoint,
+                     bool is_first, int32_t out[3])
 {
     switch (change) {
     case CASE_UPPER:
@@ -462,7 +463,7 @@ static int change_at(enum case_change change, struct str s, size_t at, size_t n,
     }
 }
 
-struct value text_case(struct vm *vm, struct value v, enum case_change change)
+struct value jinja_text_case(struct vm *vm, struct value v, enum case_change change)
 {
     struct text out = {.vm = vm};
     struct str s = str_v(v);
@@ -471,23 +472,23 @@ struct value text_case(struct vm *vm, struct value v, enum case_change change)
     jinja_work(vm, s.n * 8);
     for (size_t at = 0; at < s.n;) {
         int32_t codepoint, to[3];
-        size_t n = text_step(str_skip(s, at), &codepoint);
+        size_t n = jinja_text_step(str_skip(s, at), &codepoint);
 
         if (codepoint < 0) {
-            text_add(&out, s.p + at, n);
+            jinja_text_add(&out, s.p + at, n);
         } else {
             bool is_first = change == CASE_CAPITALIZE ? at == 0 : !after_cased;
             int count = change_at(change, s, at, n, codepoint, is_first, to);
 
             for (int i = 0; i < count; i++)
-                text_codepoint(&out, to[i]);
+                jinja_text_codepoint(&out, to[i]);
         }
         if (change == CASE_TITLE)
             after_cased = unicode_is_cased(codepoint);
         at += n;
     }
 
-    struct value result = text_value(&out);
+    struct value result = jinja_text_value(&out);
 
     result.flags = v.flags & F_MARKUP;
     return result;
@@ -497,7 +498,7 @@ struct value text_case(struct vm *vm, struct value v, enum case_change change)
 
 /* Python's int(text, base): blanks around, a sign, digits with single underscores, any Unicode
  * decimal digits. */
-bool text_parse_int(struct vm *vm, struct str s, int base, struct value *out)
+bool jinja_text_parse_int(struct vm *vm, struct str s, int base, struct value *out)
 {
     struct text digits = {.vm = vm};
     bool was_digit = false, is_negative;
@@ -522,10 +523,10 @@ bool text_parse_int(struct vm *vm, struct str s, int base, struct value *out)
     if (base == 0)
         base = 10;
     if (is_negative)
-        text_putc(&digits, '-');
+        jinja_text_putc(&digits, '-');
     while (s.n) {
         int32_t codepoint;
-        size_t n = text_step(s, &codepoint);
+        size_t n = jinja_text_step(s, &codepoint);
         int digit = unicode_decimal_value(codepoint);
 
         s = str_skip(s, n);
@@ -540,16 +541,16 @@ bool text_parse_int(struct vm *vm, struct str s, int base, struct value *out)
         if (digit < 0 || digit >= base)
             return false;
         was_digit = true;
-        text_putc(&digits, (char)(digit < 10 ? '0' + digit : 'a' + digit - 10));
+        jinja_text_putc(&digits, (char)(digit < 10 ? '0' + digit : 'a' + digit - 10));
     }
     if (!was_digit || (digits.n > 4300 && (base & (base - 1))))
         return false;
-    *out = big_of_text_base(vm, str_from(digits.p, digits.n), base);
+    *out = jinja_big_of_text_base(vm, str_from(digits.p, digits.n), base);
     return true;
 }
 
 /* Python's float(text). */
-bool text_parse_float(struct str s, double *out)
+bool jinja_text_parse_float(struct str s, double *out)
 {
     char plain[512];
     size_t n = 0;
@@ -557,7 +558,7 @@ bool text_parse_float(struct str s, double *out)
     s = unicode_strip_left(unicode_strip_right(s));
     for (size_t at = 0; at < s.n;) {
         int32_t codepoint;
-        size_t used = text_step(str_skip(s, at), &codepoint);
+        size_t used = jinja_text_step(str_skip(s, at), &codepoint);
         int digit = unicode_decimal_value(codepoint);
         bool is_between = codepoint == '_' && at > 0 && at + 1 < s.n && s.p[at - 1] >= '0' &&
                           s.p[at - 1] <= '9' && s.p[at + 1] >= '0' && s.p[at + 1] <= '9';

@@ -22,7 +22,7 @@ static void put_unit(struct text *out, int32_t unit)
     char digits[8];
 
     snprintf(digits, sizeof digits, "\\u%04x", (unsigned)unit & 0xFFFF);
-    text_add(out, digits, 6);
+    jinja_text_add(out, digits, 6);
 }
 
 static void put_special(struct text *out, unsigned char c)
@@ -35,8 +35,8 @@ static void put_special(struct text *out, unsigned char c)
         put_unit(out, c);
         return;
     }
-    text_putc(out, '\\');
-    text_putc(out, to[hit - from]);
+    jinja_text_putc(out, '\\');
+    jinja_text_putc(out, to[hit - from]);
 }
 
 static void dump_text(struct dump *d, struct str s)
@@ -44,7 +44,7 @@ static void dump_text(struct dump *d, struct str s)
     struct text *out = d->out;
 
     jinja_work(out->vm, s.n);
-    text_putc(out, '"');
+    jinja_text_putc(out, '"');
     while (s.n) {
         size_t n = 0;
         int32_t codepoint;
@@ -55,7 +55,7 @@ static void dump_text(struct dump *d, struct str s)
             if (c < 0x20 || c == '"' || c == '\\' || (c >= 0x80 && d->is_ascii))
                 break;
         }
-        text_add(out, s.p, n);
+        jinja_text_add(out, s.p, n);
         s = str_skip(s, n);
         if (s.n == 0)
             break;
@@ -64,7 +64,7 @@ static void dump_text(struct dump *d, struct str s)
             s = str_skip(s, 1);
             continue;
         }
-        s = str_skip(s, text_step(s, &codepoint));
+        s = str_skip(s, jinja_text_step(s, &codepoint));
         if (codepoint < 0) {
             codepoint = 0xFFFD;
         } else if (codepoint >= 0x10000) {
@@ -73,25 +73,25 @@ static void dump_text(struct dump *d, struct str s)
         }
         put_unit(out, codepoint);
     }
-    text_putc(out, '"');
+    jinja_text_putc(out, '"');
 }
 
 static void dump_float(struct text *out, double f)
 {
     if (isnan(f))
-        text_puts(out, "NaN");
+        jinja_text_puts(out, "NaN");
     else if (isinf(f))
-        text_puts(out, f > 0 ? "Infinity" : "-Infinity");
+        jinja_text_puts(out, f > 0 ? "Infinity" : "-Infinity");
     else
-        print_repr(out, v_float(f));
+        jinja_print_repr(out, v_float(f));
 }
 
 static void new_line(struct dump *d, int depth)
 {
     if (d->indent.type == V_NONE)
         return;
-    text_putc(d->out, '\n');
-    text_fill(d->out, str_v(d->indent), depth);
+    jinja_text_putc(d->out, '\n');
+    jinja_text_fill(d->out, str_v(d->indent), depth);
 }
 
 static void dump_key(struct dump *d, struct value key)
@@ -105,26 +105,26 @@ static void dump_key(struct dump *d, struct value key)
     case V_INT:
     case V_BIG:
     case V_FLOAT:
-        text_putc(d->out, '"');
+        jinja_text_putc(d->out, '"');
         dump_value(d, key, 0);
-        text_putc(d->out, '"');
+        jinja_text_putc(d->out, '"');
         return;
     default:
         jinja_error(d->out->vm, "keys must be str, int, float, bool or None, not %s",
-                    value_type_name(key));
+                    jinja_value_type_name(key));
     }
 }
 
 static struct list *sorted_entries(struct vm *vm, const struct dict *dict)
 {
-    struct list *places = list_new(vm, dict->n);
-    struct list *keys = list_new(vm, dict->n);
+    struct list *places = jinja_list_new(vm, dict->n);
+    struct list *keys = jinja_list_new(vm, dict->n);
 
     for (uint32_t i = 0; i < dict->n; i++) {
-        list_add(vm, places, v_int(i));
-        list_add(vm, keys, dict->entries[i].key);
+        jinja_list_add(vm, places, v_int(i));
+        jinja_list_add(vm, keys, dict->entries[i].key);
     }
-    value_sort(vm, places, keys, false);
+    jinja_value_sort(vm, places, keys, false);
     return places;
 }
 
@@ -133,39 +133,39 @@ static void dump_dict(struct dump *d, const struct dict *dict, int depth)
     struct list *order = d->is_sorted ? sorted_entries(d->out->vm, dict) : NULL;
 
     if (dict->n == 0) {
-        text_puts(d->out, "{}");
+        jinja_text_puts(d->out, "{}");
         return;
     }
-    text_putc(d->out, '{');
+    jinja_text_putc(d->out, '{');
     for (uint32_t i = 0; i < dict->n; i++) {
         const struct entry *entry = &dict->entries[order ? order->items[i].i : i];
 
         if (i)
-            text_str(d->out, d->item);
+            jinja_text_str(d->out, d->item);
         new_line(d, depth + 1);
         dump_key(d, entry->key);
-        text_str(d->out, d->pair);
+        jinja_text_str(d->out, d->pair);
         dump_value(d, entry->value, depth + 1);
     }
     new_line(d, depth);
-    text_putc(d->out, '}');
+    jinja_text_putc(d->out, '}');
 }
 
 static void dump_list(struct dump *d, const struct list *list, int depth)
 {
     if (list->n == 0) {
-        text_puts(d->out, "[]");
+        jinja_text_puts(d->out, "[]");
         return;
     }
-    text_putc(d->out, '[');
+    jinja_text_putc(d->out, '[');
     for (uint32_t i = 0; i < list->n; i++) {
         if (i)
-            text_str(d->out, d->item);
+            jinja_text_str(d->out, d->item);
         new_line(d, depth + 1);
         dump_value(d, list->items[i], depth + 1);
     }
     new_line(d, depth);
-    text_putc(d->out, ']');
+    jinja_text_putc(d->out, ']');
 }
 
 static void dump_value(struct dump *d, struct value v, int depth)
@@ -175,14 +175,14 @@ static void dump_value(struct dump *d, struct value v, int depth)
     jinja_step(d->out->vm);
     switch (v.type) {
     case V_NONE:
-        text_puts(d->out, "null");
+        jinja_text_puts(d->out, "null");
         break;
     case V_BOOL:
-        text_puts(d->out, v.i ? "true" : "false");
+        jinja_text_puts(d->out, v.i ? "true" : "false");
         break;
     case V_INT:
     case V_BIG:
-        print_repr(d->out, v);
+        jinja_print_repr(d->out, v);
         break;
     case V_FLOAT:
         dump_float(d->out, v.f);
@@ -198,7 +198,8 @@ static void dump_value(struct dump *d, struct value v, int depth)
         dump_dict(d, v.dict, depth);
         break;
     default:
-        jinja_error(d->out->vm, "Object of type %s is not JSON serializable", value_type_name(v));
+        jinja_error(d->out->vm, "Object of type %s is not JSON serializable",
+                    jinja_value_type_name(v));
     }
 }
 
@@ -211,26 +212,26 @@ static struct value indent_of(struct vm *vm, struct value indent)
     if (indent.type == V_UNDEFINED)
         jinja_undefined_error(vm, indent);
 
-    int64_t n = value_index(vm, indent, "indent");
+    int64_t n = jinja_value_index(vm, indent, "indent");
 
-    return value_repeat(vm, v_chars(" "), n > 0 ? n : 0);
+    return jinja_value_repeat(vm, jinja_v_chars(" "), n > 0 ? n : 0);
 }
 
 /* ensure_ascii, indent, separators, sort_keys */
-struct value filter_tojson(struct vm *vm, struct value v, const struct value *args)
+struct value jinja_filter_tojson(struct vm *vm, struct value v, const struct value *args)
 {
     struct text out = {.vm = vm};
     struct dump d = {
         .out = &out,
         .indent = indent_of(vm, args[1]),
-        .pair = v_chars(": "),
-        .is_ascii = value_truth(vm, args[0]),
-        .is_sorted = value_truth(vm, args[3]),
+        .pair = jinja_v_chars(": "),
+        .is_ascii = jinja_value_truth(vm, args[0]),
+        .is_sorted = jinja_value_truth(vm, args[3]),
     };
 
-    d.item = v_chars(d.indent.type == V_NONE ? ", " : ",");
+    d.item = jinja_v_chars(d.indent.type == V_NONE ? ", " : ",");
     if (args[2].type != V_NONE && args[2].type != V_MISSING) {
-        struct list *both = list_of(vm, args[2]);
+        struct list *both = jinja_list_of(vm, args[2]);
 
         if (both->n != 2)
             jinja_error(vm, "separators has %u values, expected 2", both->n);
@@ -240,5 +241,5 @@ struct value filter_tojson(struct vm *vm, struct value v, const struct value *ar
         d.pair = both->items[1];
     }
     dump_value(&d, v, 0);
-    return text_value(&out);
+    return jinja_text_value(&out);
 }

@@ -9,13 +9,13 @@
 
 #define MOST_DEEP 500
 
-struct value v_chars(const char *constant)
+struct value jinja_v_chars(const char *constant)
 {
     return (struct value){
         .type = V_STR, .flags = F_LITERAL, .n = (uint32_t)strlen(constant), .p = constant};
 }
 
-struct value v_undefined(enum undefined_kind kind, struct value object, struct str name)
+struct value jinja_v_undefined(enum undefined_kind kind, struct value object, struct str name)
 {
     return (struct value){
         .type = V_UNDEFINED,
@@ -25,30 +25,30 @@ struct value v_undefined(enum undefined_kind kind, struct value object, struct s
     };
 }
 
-struct value v_hint(const char *hint)
+struct value jinja_v_hint(const char *hint)
 {
-    return v_undefined(U_HINT, v_none(), str_of(hint));
+    return jinja_v_undefined(U_HINT, v_none(), str_of(hint));
 }
 
-const char *type_name(int type)
+const char *jinja_type_name(int type)
 {
     static const char *const names[] = {
-        "missing",   "Undefined", "NoneType",  "bool",       "int",       "int",
-        "float",     "str",       "list",      "tuple",      "dict",      "range",
-        "Namespace", "dict_view", "generator", "LoopContext", "Macro",    "builtin_function_or_method",
+        "missing",   "Undefined", "NoneType",  "bool",        "int",   "int",
+        "float",     "str",       "list",      "tuple",       "dict",  "range",
+        "Namespace", "dict_view", "generator", "LoopContext", "Macro", "builtin_function_or_method",
         "function",  "Cycler",    "Joiner",    "bytes"};
 
     return names[type];
 }
 
-const char *value_type_name(struct value v)
+const char *jinja_value_type_name(struct value v)
 {
-    return v.type == V_STR && v.flags & F_MARKUP ? "Markup" : type_name(v.type);
+    return v.type == V_STR && v.flags & F_MARKUP ? "Markup" : jinja_type_name(v.type);
 }
 
 void jinja_undefined_error(struct vm *vm, struct value v)
 {
-    const char *object = type_name(v.aux >> 8);
+    const char *object = jinja_type_name(v.aux >> 8);
     int n = (int)v.n;
 
     switch (v.aux & 0xFF) {
@@ -67,7 +67,7 @@ void jinja_undefined_error(struct vm *vm, struct value v)
 
 /* ---- lists ---- */
 
-struct list *list_new(struct vm *vm, size_t capacity)
+struct list *jinja_list_new(struct vm *vm, size_t capacity)
 {
     struct list *list = jinja_take(vm, sizeof *list);
 
@@ -79,7 +79,7 @@ struct list *list_new(struct vm *vm, size_t capacity)
     return list;
 }
 
-void list_add(struct vm *vm, struct list *list, struct value v)
+void jinja_list_add(struct vm *vm, struct list *list, struct value v)
 {
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? (size_t)list->capacity * 2 : 8;
@@ -95,29 +95,29 @@ void list_add(struct vm *vm, struct list *list, struct value v)
     list->items[list->n++] = v;
 }
 
-struct value v_list(struct list *list)
+struct value jinja_v_list(struct list *list)
 {
     return (struct value){.type = V_LIST, .list = list};
 }
 
-struct value v_tuple(struct list *list)
+struct value jinja_v_tuple(struct list *list)
 {
     return (struct value){.type = V_TUPLE, .list = list};
 }
 
-struct value v_pair(struct vm *vm, struct value a, struct value b)
+struct value jinja_v_pair(struct vm *vm, struct value a, struct value b)
 {
-    struct list *list = list_new(vm, 2);
+    struct list *list = jinja_list_new(vm, 2);
 
     list->items[0] = a;
     list->items[1] = b;
     list->n = 2;
-    return v_tuple(list);
+    return jinja_v_tuple(list);
 }
 
 /* ---- dicts ---- */
 
-struct dict *dict_new(struct vm *vm, size_t capacity)
+struct dict *jinja_dict_new(struct vm *vm, size_t capacity)
 {
     struct dict *dict = jinja_take(vm, sizeof *dict);
 
@@ -129,16 +129,16 @@ struct dict *dict_new(struct vm *vm, size_t capacity)
     return dict;
 }
 
-struct value v_dict(struct dict *dict)
+struct value jinja_v_dict(struct dict *dict)
 {
     return (struct value){.type = V_DICT, .dict = dict};
 }
 
-bool value_is_hashable(struct value v)
+bool jinja_value_is_hashable(struct value v)
 {
     if (v.type == V_TUPLE) {
         for (uint32_t i = 0; i < v.list->n; i++)
-            if (!value_is_hashable(v.list->items[i]))
+            if (!jinja_value_is_hashable(v.list->items[i]))
                 return false;
         return true;
     }
@@ -151,7 +151,7 @@ static uint64_t hash_number(struct vm *vm, struct value v)
         if (v.f == floor(v.f) && fabs(v.f) < 9e18) {
             v = v_int((int64_t)v.f);
         } else if (isfinite(v.f) && fabs(v.f) >= 9e18) {
-            v = int_of_double(vm, v.f);
+            v = jinja_int_of_double(vm, v.f);
         } else {
             return hash_bytes(&v.f, sizeof v.f);
         }
@@ -183,7 +183,7 @@ static uint64_t hash_deep(struct vm *vm, struct value v, int depth)
     case V_LIST:
     case V_DICT:
     case V_VIEW:
-        jinja_error(vm, "unhashable type: '%s'", value_type_name(v));
+        jinja_error(vm, "unhashable type: '%s'", jinja_value_type_name(v));
     case V_NONE:
     case V_UNDEFINED:
     case V_RANGE:
@@ -194,7 +194,7 @@ static uint64_t hash_deep(struct vm *vm, struct value v, int depth)
     }
 }
 
-uint64_t value_hash(struct vm *vm, struct value v)
+uint64_t jinja_value_hash(struct vm *vm, struct value v)
 {
     return hash_deep(vm, v, 0);
 }
@@ -216,7 +216,7 @@ static void build_table(struct vm *vm, struct dict *dict)
         size *= 2;
     if (!dict->is_hashed)
         for (uint32_t i = 0; i < dict->n; i++)
-            dict->entries[i].hash = value_hash(vm, dict->entries[i].key);
+            dict->entries[i].hash = jinja_value_hash(vm, dict->entries[i].key);
     dict->is_hashed = true;
     dict->table = jinja_take_array(vm, size, sizeof *dict->table);
     memset(dict->table, 0, size * sizeof *dict->table);
@@ -230,7 +230,7 @@ static inline bool same_key(struct vm *vm, struct value a, struct value b)
 {
     if (a.type == V_STR && b.type == V_STR)
         return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-    return value_same(a, b) || value_equal(vm, a, b);
+    return jinja_value_same(a, b) || jinja_value_equal(vm, a, b);
 }
 
 static struct entry *find_entry(struct vm *vm, struct dict *dict, struct value key)
@@ -244,7 +244,7 @@ static struct entry *find_entry(struct vm *vm, struct dict *dict, struct value k
         return NULL;
     }
 
-    uint64_t hash = value_hash(vm, key);
+    uint64_t hash = jinja_value_hash(vm, key);
 
     for (uint32_t place = (uint32_t)hash & dict->mask; dict->table[place];
          place = (place + 1) & dict->mask) {
@@ -256,19 +256,19 @@ static struct entry *find_entry(struct vm *vm, struct dict *dict, struct value k
     return NULL;
 }
 
-struct value *dict_get(struct vm *vm, struct dict *dict, struct value key)
+struct value *jinja_dict_get(struct vm *vm, struct dict *dict, struct value key)
 {
     struct entry *entry;
 
     if (key.type != V_STR)
-        value_hash(vm, key); /* fails for what cannot be a key */
+        jinja_value_hash(vm, key); /* fails for what cannot be a key */
     entry = find_entry(vm, dict, key);
     return entry ? &entry->value : NULL;
 }
 
-void dict_set(struct vm *vm, struct dict *dict, struct value key, struct value value)
+void jinja_dict_set(struct vm *vm, struct dict *dict, struct value key, struct value value)
 {
-    struct value *known = dict_get(vm, dict, key);
+    struct value *known = jinja_dict_get(vm, dict, key);
 
     if (known) {
         *known = value;
@@ -287,7 +287,7 @@ void dict_set(struct vm *vm, struct dict *dict, struct value key, struct value v
     }
     dict->entries[dict->n] = (struct entry){key, value, 0};
     if (dict->is_hashed)
-        dict->entries[dict->n].hash = value_hash(vm, key);
+        dict->entries[dict->n].hash = jinja_value_hash(vm, key);
     dict->n++;
     if (dict->table && dict->n * 2 > dict->mask)
         build_table(vm, dict);
@@ -297,7 +297,7 @@ void dict_set(struct vm *vm, struct dict *dict, struct value key, struct value v
 
 /* ---- truth ---- */
 
-bool value_truth(struct vm *vm, struct value v)
+bool jinja_value_truth(struct vm *vm, struct value v)
 {
     int64_t n;
 
@@ -323,7 +323,7 @@ bool value_truth(struct vm *vm, struct value v)
         return v.range->n > 0;
     case V_VIEW:
     case V_LOOP:
-        return !value_length(vm, v, &n) || n > 0;
+        return !jinja_value_length(vm, v, &n) || n > 0;
     default:
         return true;
     }
@@ -339,7 +339,7 @@ static struct value number_of_json(struct vm *vm, const struct json *json)
         return v_float(json->number);
     if (number_parse_int(json->text, &i))
         return v_int(i);
-    return big_of_text(vm, json->text);
+    return jinja_big_of_text(vm, json->text);
 }
 
 static struct value list_of_json(struct vm *vm, const struct json *json, int depth);
@@ -367,48 +367,48 @@ static inline struct value convert(struct vm *vm, const struct json *json, int d
 
 static struct value list_of_json(struct vm *vm, const struct json *json, int depth)
 {
-    struct list *list = list_new(vm, json->n);
+    struct list *list = jinja_list_new(vm, json->n);
 
     if (depth > MOST_DEEP)
         jinja_too_much(vm, "depth");
     for (const struct json *child = json->child; child; child = child->next)
         list->items[list->n++] = convert(vm, child, depth);
-    return v_list(list);
+    return jinja_v_list(list);
 }
 
 static struct value dict_of_json(struct vm *vm, const struct json *json, int depth)
 {
-    struct dict *dict = dict_new(vm, json->n);
+    struct dict *dict = jinja_dict_new(vm, json->n);
 
     if (depth > MOST_DEEP)
         jinja_too_much(vm, "depth");
     for (const struct json *child = json->child; child; child = child->next)
         dict->entries[dict->n++] =
             (struct entry){v_str(vm, child->key, F_CONTEXT), convert(vm, child, depth), 0};
-    return v_dict(dict);
+    return jinja_v_dict(dict);
 }
 
-struct value value_of_json(struct vm *vm, const struct json *json)
+struct value jinja_value_of_json(struct vm *vm, const struct json *json)
 {
     return convert(vm, json, 0);
 }
 
-struct value value_copy(struct vm *vm, struct value v, int depth)
+struct value jinja_value_copy(struct vm *vm, struct value v, int depth)
 {
     if (depth > MOST_DEEP)
         jinja_too_much(vm, "depth");
     if (is_listy(v)) {
-        struct list *list = list_new(vm, v.list->n);
+        struct list *list = jinja_list_new(vm, v.list->n);
 
         for (uint32_t i = 0; i < v.list->n; i++)
-            list->items[list->n++] = value_copy(vm, v.list->items[i], depth + 1);
+            list->items[list->n++] = jinja_value_copy(vm, v.list->items[i], depth + 1);
         v.list = list;
     } else if (v.type == V_DICT) {
-        struct dict *dict = dict_new(vm, v.dict->n);
+        struct dict *dict = jinja_dict_new(vm, v.dict->n);
 
         for (uint32_t i = 0; i < v.dict->n; i++)
-            dict_set(vm, dict, v.dict->entries[i].key,
-                     value_copy(vm, v.dict->entries[i].value, depth + 1));
+            jinja_dict_set(vm, dict, v.dict->entries[i].key,
+                           jinja_value_copy(vm, v.dict->entries[i].value, depth + 1));
         v.dict = dict;
     }
     return v;
