@@ -90,8 +90,7 @@ int unpacker_fail(struct unpacker *unpacker, struct error *err, const char *fmt,
     va_start(args, fmt);
     (void)vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    int rc = error_set(err, E_PARSE, "%s (at byte %lld of the packed file)", what,
-                       (long long)unpacker->in_at);
+    int rc = error_set(err, E_PARSE, "%s", what);
     put_place(unpacker, err);
     return rc;
 }

@@ -110,7 +110,7 @@ static int pass_trailer(struct unpacker *unpacker, struct error *err)
     if (rc != OK)
         return rc;
     if (unpacker->in.n == 0)
-        return unpacker_fail(unpacker, err, "the gzip data is cut");
+        return unpacker_fail(unpacker, err, "the packed file is cut inside its gzip data");
     size_t n = unpacker->in.n < gzip->left ? unpacker->in.n : gzip->left;
     unpacker_take(unpacker, n);
     gzip->left -= (unsigned)n;
@@ -162,7 +162,7 @@ static int inflate_some(struct unpacker *unpacker, char *out, size_t n, size_t *
         return unpacker_fail(unpacker, err, "the gzip data is damaged: %s",
                              z->msg ? z->msg : "it cannot be unpacked");
     if (n_in == 0 && *got == 0)
-        return unpacker_fail(unpacker, err, "the gzip data is cut");
+        return unpacker_fail(unpacker, err, "the packed file is cut inside its gzip data");
     return OK;
 }
 

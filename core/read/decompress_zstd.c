@@ -71,7 +71,7 @@ static int step_zstd(struct unpacker *unpacker, char *out, size_t n, size_t *got
             return unpacker_fail(unpacker, err, "the zstd data is damaged: %s",
                                  ZSTD_getErrorName(left));
         if (from.size == 0 && to.pos == 0 && left)
-            return unpacker_fail(unpacker, err, "the zstd data is cut");
+            return unpacker_fail(unpacker, err, "the packed file is cut inside its zstd data");
         zstd->in_frame = left != 0;
     }
     return OK;
