@@ -144,13 +144,27 @@ static int batch(struct tokenizing *t)
 
 /* ---- For people ---- */
 
+/* Behind the token: the bytes of the text, where the vocabulary spells them in another way. */
+static void add_source(struct tokenizing *t, size_t i, struct str text)
+{
+    struct str token = tokenizer_token(t->tokenizer, t->tokens.ids[i]);
+    struct str source = str_first(str_skip(text, t->tokens.begin[i]),
+                                  t->tokens.end[i] - t->tokens.begin[i]);
+
+    if (source.n == 0 || str_eq(source, token))
+        return;
+    buf_puts(&t->answer, "  \"");
+    unicode_visible(&t->answer, source, false);
+    buf_puts(&t->answer, "\"");
+}
+
 static int show(struct tokenizing *t, struct str text)
 {
     if (tokenizer_encode(t->tokenizer, t->scratch, text, true, &t->tokens, &t->err) != OK) {
         cli_complain(&t->err);
         return 2;
     }
-    printf("%8s  %-13s  %s\n", "id", "bytes", "token");
+    printf("%8s  %-13s  %s\n", "id", "bytes", "token, and the text it stands for where it is spelt otherwise");
     for (size_t i = 0; i < t->tokens.n; i++) {
         char bytes[32] = "-";
         uint32_t id = t->tokens.ids[i];
@@ -160,6 +174,7 @@ static int show(struct tokenizing *t, struct str text)
                      (unsigned)t->tokens.end[i]);
         buf_clear(&t->answer);
         unicode_visible(&t->answer, tokenizer_token(t->tokenizer, id), false);
+        add_source(t, i, text);
         printf("%8u  %-13s  %s%s\n", (unsigned)id, bytes, t->answer.p,
                tokenizer_is_special(t->tokenizer, id) ? "  (special)" : "");
     }

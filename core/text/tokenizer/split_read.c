@@ -17,7 +17,7 @@ static int add_byte_level(struct tokenizer *tokenizer, const struct json *part, 
 {
     static const char WHAT[] = "pre-tokenizer ByteLevel";
     struct splitter splitter = {.kind = SPLIT_BYTE_LEVEL};
-    bool use_regex;
+    bool use_regex = false;
     int rc = part_flag(part, WHAT, "add_prefix_space", &splitter.add_prefix_space, err);
 
     if (rc == OK)
@@ -95,7 +95,7 @@ static int add_delimiter(struct tokenizer *tokenizer, const struct json *part, s
 
 static int add_digits(struct tokenizer *tokenizer, const struct json *part, struct error *err)
 {
-    bool individual;
+    bool individual = false;
     int rc = part_flag(part, "pre-tokenizer Digits", "individual_digits", &individual, err);
     const struct splitter splitter = {.kind = SPLIT_DIGITS,
                                       .behaviour = individual ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS};
