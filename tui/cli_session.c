@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/checks/runner.h"
 #include "tui/tell.h"
+
+#define SILENT_NS 1000000000    /* before that nobody wonders */
 
 void cli_complain(const struct error *err)
 {
@@ -152,15 +156,56 @@ static int find_runs(struct session *session, const struct options *options)
     return OK;
 }
 
+/* ---- The audit of rows may take long: Ctrl-C ends it, what was counted is kept ---- */
+
+static atomic_bool is_interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&is_interrupted, true);
+}
+
+/* On a terminal, and only when it has taken a while. */
+static void show_audit(void *ctx, int64_t done, int64_t total)
+{
+    int64_t *began = ctx;
+
+    if (*began == 0)
+        *began = clock_ticks_ns();
+    if (!isatty(STDERR_FILENO) || clock_ticks_ns() - *began < SILENT_NS || done % 4096 != 0)
+        return;
+    fprintf(stderr, "\rauditing rows %lld/%lld ", (long long)done, (long long)total);
+}
+
+static int check_run(struct session *session, const struct options *options, int64_t run_id)
+{
+    int64_t began = 0;
+    const struct audit_hooks hooks = {
+        .cancel = &is_interrupted, .progress = show_audit, .ctx = &began, .n_threads = -1};
+    /* the second Ctrl-C is the shell's */
+    struct sigaction ours = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, before;
+    bool is_ours = sigaction(SIGINT, &ours, &before) == 0;
+    int rc = checks_run_with(session->store, run_id, options->only, &hooks, &session->err);
+
+    if (is_ours)
+        (void)sigaction(SIGINT, &before, NULL);
+    if (began && isatty(STDERR_FILENO) && clock_ticks_ns() - began >= SILENT_NS)
+        fputs("\r\033[K", stderr);
+    return rc;
+}
+
 /* After all runs are in, since some checks look at the project's other runs. */
 static int check_runs(struct session *session, const struct options *options)
 {
     for (size_t i = 0; i < session->n_runs; i++) {
-        int rc = checks_run(session->store, session->run_ids[i], options->only, &session->err);
+        int rc = check_run(session, options, session->run_ids[i]);
 
         if (rc != OK)
             return rc;
     }
+    if (atomic_load(&is_interrupted))
+        tell("stopped: the verdicts rest on the rows that were counted");
     return OK;
 }
 

@@ -106,7 +106,8 @@ static int run_checks(struct job *job, struct store *store, int64_t run_id, stru
     const struct audit_hooks hooks = {.cancel = job_cancel_flag(job),
                                       .progress = on_audit,
                                       .yield = serve_audit,
-                                      .ctx = job};
+                                      .ctx = job,
+                                      .n_threads = -1};
 
     return checks_run_with(store, run_id, NULL, &hooks, err);
 }

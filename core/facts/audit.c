@@ -39,6 +39,19 @@ static bool is_recorded(const struct run_facts *facts, const struct dataset *dat
             facts_source_is(facts, dataset->source_id, "side_files"));
 }
 
+/* Rows of texts that one trains on. */
+static bool is_simulated(const struct dataset *dataset)
+{
+    static const char *const FORMS[] = {"messages", "sharegpt", "prompt-completion", "alpaca", "text"};
+
+    if (!is_split(dataset, "train") && !is_split(dataset, "eval"))
+        return false;
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++)
+        if (is_form(dataset, FORMS[i]))
+            return dataset->n_rows > 0;
+    return false;
+}
+
 /* Rows that the split has, as far as files say; NONE. */
 static int64_t rows_of_split(const struct run_facts *facts, const char *split)
 {
@@ -55,39 +68,12 @@ static int64_t rows_of_split(const struct run_facts *facts, const char *split)
 
 /* ---- Going through rows ---- */
 
-void audit_see_ids(struct audit_job *job, const struct audit_tokens *tokens)
-{
-    uint64_t seen = 0; /* new ids that this row has had already */
-
-    for (size_t i = 0; i < tokens->n; i++) {
-        int64_t id = tokens->ids[i];
-        size_t k = 0;
-
-        if (tokens->ids[i] == AUDIT_NO_ID)
-            continue;
-        if (id > job->max_id) {
-            job->max_id = id;
-            job->max_id_row = (int64_t)job->list.n;
-        }
-        if (job->ids->first_new == NONE || id < job->ids->first_new || !job->new_ids)
-            continue;
-        while (k < job->n_new_ids && job->new_ids[k].id != id)
-            k++;
-        if (k == AUDIT_MAX_NEW_IDS || (seen >> k) & 1)
-            continue;
-        if (k == job->n_new_ids)
-            job->new_ids[job->n_new_ids++].id = id;
-        job->new_ids[k].n_rows++;
-        seen |= (uint64_t)1 << k;
-    }
-}
-
 bool audit_goes_on(struct audit_job *job, int64_t n_rows)
 {
     const struct audit_hooks *hooks = job->hooks;
     struct error ignored;
 
-    if (n_rows % 256 != 0 || !hooks)
+    if (!hooks)
         return true;
     if (hooks->progress)
         hooks->progress(hooks->ctx, n_rows, job->dataset->n_rows);
@@ -96,6 +82,19 @@ bool audit_goes_on(struct audit_job *job, int64_t n_rows)
     else if (hooks->yield && hooks->yield(hooks->ctx, &ignored) != OK)
         job->is_stopped = true;
     return !job->is_stopped;
+}
+
+int audit_refuse(struct audit_job *job, struct audit *audit, enum audit_flag flag,
+                 const char *why, struct error *err)
+{
+    const struct audit_row row = {
+        .n_tokens = -1, .n_prompt = -1, .n_trained = -1, .flags = (uint32_t)flag, .last_id = -1};
+
+    if (!audit->first_refusal) {
+        audit->first_refusal = arena_strdup(job->arena, why);
+        audit->first_refused_row = (int64_t)job->list.n;
+    }
+    return audit_list_add(&job->list, &row, err);
 }
 
 /* ---- The key ---- */
@@ -116,25 +115,68 @@ static uint64_t hash_source(uint64_t hash, const struct source *source)
 
 static uint64_t hash_ids(uint64_t hash, const struct audit_ids *ids)
 {
-    const int64_t numbers[] = {ids->pad,     ids->eos,        ids->bos,          ids->turn_end,
-                               ids->n_vocab, ids->first_new, ids->max_length, ids->cut_keeps_end,
-                               ids->vocabulary != NULL};
+    const int64_t numbers[] = {ids->pad,     ids->eos,       ids->bos,        ids->turn_end,
+                               ids->n_vocab, ids->first_new, ids->max_length, ids->cut_keeps_end};
 
     hash = hash_more(hash, numbers, sizeof numbers);
     hash = hash_more(hash, ids->stops, ids->n_stops * sizeof *ids->stops);
     hash = hash_text(hash, ids->eos_text);
-    return hash_text(hash, ids->turn_end_text);
+    return hash_text(hash, ids->pad_text);
 }
 
-static uint64_t key_of(const struct audit_job *job, int64_t n_file_rows)
+static uint64_t hash_marker(uint64_t hash, const struct marker *marker)
 {
-    const int64_t numbers[] = {AUDIT_VERSION, n_file_rows};
+    hash = hash_more(hash, marker->text.p ? marker->text.p : "", marker->text.n);
+    return hash_more(hash, marker->ids, marker->n_ids * sizeof *marker->ids);
+}
+
+static uint64_t hash_rule(uint64_t hash, const struct label_policy *p)
+{
+    const int64_t numbers[] = {
+        p->rule,          p->boundary_is_prefix, p->drops_masked,        p->appends_eos,
+        p->appends_eos_id, p->template_is_patched, p->stops_at_end_tokens, p->completion_only,
+        p->assistant_only, p->train_on_prompt,    p->mask_history,        p->efficient_eos,
+        p->enable_thinking, p->train_on_inputs,   p->last_response_only,  p->max_length,
+        p->cut_keeps_end, p->drops_long,          p->packs,               p->packs_whole,
+        p->masks_pad_id,  p->pad_id,              p->eos_id,              p->bos_id};
+
+    hash = hash_more(hash, numbers, sizeof numbers);
+    hash = hash_marker(hash_marker(hash, &p->response), &p->instruction);
+    hash = hash_text(hash_text(hash, p->train_on_eos), p->train_on_eot);
+    for (size_t i = 0; i < p->n_roles; i++)
+        hash = hash_text(hash, p->roles_to_train[i]);
+    for (size_t i = 0; i < p->n_eot_tokens; i++)
+        hash = hash_text(hash, p->eot_tokens[i]);
+    hash = hash_text(hash_text(hash, p->field_training), p->llamafactory_template);
+    hash = hash_text(hash_text(hash, p->default_system), p->prompt_style);
+    return hash_text(hash, p->columns.text);
+}
+
+static uint64_t hash_policy(uint64_t hash, const struct mask_policy *policy)
+{
+    hash = hash_rule(hash_rule(hash, &policy->policy), &policy->other);
+    hash = hash_text(hash_text(hash, policy->because), policy->assumption);
+    hash = hash_text(hash_text(hash, policy->missing), policy->length_assumption);
+    hash = hash_text(hash, policy->version_assumption);
+    return hash_text(hash, policy->is_known ? "known" : NULL);
+}
+
+/* Of all that the numbers rest on. The tokenizer is not loaded for it. */
+static uint64_t key_of(const struct audit_job *job)
+{
+    const int64_t numbers[] = {AUDIT_VERSION,
+                               rows_of_split(job->facts, job->dataset->split),
+                               job->facts->run.started_at};
     uint64_t hash = hash_bytes(numbers, sizeof numbers);
 
     hash = hash_text(hash, job->dataset->form);
     hash = hash_text(hash, job->dataset->split);
     hash = hash_source(hash, job->source);
     hash = hash_ids(hash, job->ids);
+    hash = hash_source(hash, job->policy->tokenizer_source);
+    hash = hash_source(hash, job->policy->template_source);
+    if (!is_recorded(job->facts, job->dataset))
+        hash = hash_policy(hash, job->policy);
     return hash ? hash : 1;
 }
 
@@ -163,7 +205,8 @@ static int make(struct audit_job *job, struct audit *audit, struct error *err)
                             .turn_end_text = ids->turn_end_text,
                             .n_vocab = ids->n_vocab,
                             .first_new_id = ids->first_new};
-    int rc = audit_recorded(job, audit, err);
+    int rc = is_recorded(job->facts, job->dataset) ? audit_recorded(job, audit, err)
+                                                   : audit_simulated(job, audit, err);
     if (rc != OK)
         return rc;
     audit->rows = job->list.rows;
@@ -178,7 +221,8 @@ static int make(struct audit_job *job, struct audit *audit, struct error *err)
     if (audit->n_file_rows == NONE &&
         !facts_source_is(job->facts, job->dataset->source_id, "side_files"))
         audit->n_file_rows = audit->n_rows;
-    audit->is_sampled = audit->n_file_rows == NONE || audit->n_rows < audit->n_file_rows;
+    audit->is_sampled = audit->basis == AUDIT_RECORDED &&
+                        (audit->n_file_rows == NONE || audit->n_rows < audit->n_file_rows);
     return audit_sum(audit, ids, job->arena, err);
 }
 
@@ -205,21 +249,6 @@ static const struct stored_audit *stored_of(const struct run_facts *facts, int64
     return NULL;
 }
 
-static int refresh_one(struct audit_job *job, struct store *store, bool *has_changed,
-                       struct error *err)
-{
-    const struct stored_audit *stored = stored_of(job->facts, job->dataset->id);
-
-    job->source = facts_source(job->facts, job->dataset->source_id);
-    if (!job->source)
-        return OK;
-    uint64_t key = key_of(job, rows_of_split(job->facts, job->dataset->split));
-    if (stored && stored->key == key && stored->head)
-        return OK;
-    *has_changed = true;
-    return make_and_put(job, store, key, err);
-}
-
 static int reload(struct run_facts *facts, struct store *store, struct error *err)
 {
     struct facts_cache *cache = facts->cache;
@@ -234,31 +263,123 @@ static int reload(struct run_facts *facts, struct store *store, struct error *er
                         &cache->n_stored_audits, err);
 }
 
+/* What one refresh has in common over the data sets. The engine is opened for the first audit that
+ * is to be made: an unchanged run loads no tokenizer. */
+struct refresh {
+    struct run_facts *facts;
+    struct store *store;
+    const struct audit_hooks *hooks;
+    struct arena *arena;
+    struct mask_policy chosen, policy;  /* as the files say; with the ids of the vocabulary */
+    struct audit_ids plain, ids;        /* by the side files alone; with the vocabulary */
+    struct audit_engine engine;
+    bool is_open, has_changed, is_stopped;
+};
+
+static void complete(struct label_policy *rule, const struct audit_ids *ids)
+{
+    rule->eos_id = rule->eos_id == NONE ? ids->eos : rule->eos_id;
+    rule->bos_id = rule->bos_id == NONE ? ids->bos : rule->bos_id;
+    rule->pad_id = rule->pad_id == NONE ? ids->pad : rule->pad_id;
+    if (rule->pad_id == NONE)
+        rule->pad_id = rule->eos_id;
+    if (!rule->eos_text.p && ids->eos_text)
+        rule->eos_text = str_of(ids->eos_text);
+}
+
+void audit_complete_policy(struct mask_policy *policy, const struct audit_ids *ids)
+{
+    complete(&policy->policy, ids);
+    complete(&policy->other, ids);
+}
+
+static int open_engine(struct refresh *r, struct error *err)
+{
+    if (r->is_open)
+        return OK;
+    int rc = audit_engine_open(&r->engine, r->facts, &r->policy, store_cache_path(r->store), err);
+    if (rc != OK)
+        return rc;
+    r->is_open = true;
+    audit_ids_find(r->facts, r->engine.tokenizer ? &r->engine.vocabulary : NULL,
+                   r->engine.turn_end_text, r->arena, &r->ids);
+    audit_complete_policy(&r->policy, &r->ids);
+    return OK;
+}
+
+static int refresh_one(struct refresh *r, const struct dataset *dataset, struct error *err)
+{
+    const struct stored_audit *stored = stored_of(r->facts, dataset->id);
+    struct audit_job job = {.facts = r->facts,
+                            .dataset = dataset,
+                            .source = facts_source(r->facts, dataset->source_id),
+                            .policy = &r->chosen,
+                            .engine = &r->engine,
+                            .ids = &r->plain,
+                            .hooks = r->hooks,
+                            .arena = r->arena};
+
+    if (!job.source)
+        return OK;
+    uint64_t key = key_of(&job);
+    if (stored && stored->key == key && stored->head)
+        return OK;
+    int rc = open_engine(r, err);
+    if (rc != OK)
+        return rc;
+    job.ids = &r->ids;
+    job.policy = &r->policy;
+    r->has_changed = true;
+    rc = make_and_put(&job, r->store, key, err);
+    r->is_stopped = job.is_stopped;
+    return rc;
+}
+
+static int refresh_all(struct refresh *r, struct error *err)
+{
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && !r->is_stopped && i < r->facts->n_datasets; i++) {
+        const struct dataset *dataset = &r->facts->datasets[i];
+        const struct stored_audit *stored = stored_of(r->facts, dataset->id);
+
+        if (is_recorded(r->facts, dataset) || is_simulated(dataset)) {
+            rc = refresh_one(r, dataset, err);
+        } else if (stored) {    /* the user says that it is of another split */
+            r->has_changed = true;
+            rc = store_audit_drop(r->store, stored->id, err);
+        }
+    }
+    return rc;
+}
+
+static bool has_rows(const struct run_facts *facts)
+{
+    for (size_t i = 0; i < facts->n_datasets; i++)
+        if (is_recorded(facts, &facts->datasets[i]) || is_simulated(&facts->datasets[i]))
+            return true;
+    return facts->cache->n_stored_audits > 0;
+}
+
 int audits_refresh(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
                    struct error *err)
 {
-    struct arena *arena = arena_open(JOB_ARENA);
-    struct audit_ids ids;
-    bool has_changed = false, is_stopped = false;
-    int rc = arena ? OK : error_set(err, E_NOMEM, "no memory for the audit of rows");
+    struct refresh r = {.facts = facts, .store = store, .hooks = hooks};
 
-    if (rc == OK)
-        audit_ids_find(facts, NULL, NULL, arena, &ids);
-    for (size_t i = 0; rc == OK && !is_stopped && i < facts->n_datasets; i++) {
-        struct audit_job job = {.facts = facts,
-                                .dataset = &facts->datasets[i],
-                                .ids = &ids,
-                                .hooks = hooks,
-                                .arena = arena};
-
-        if (!is_recorded(facts, job.dataset))
-            continue;
-        rc = refresh_one(&job, store, &has_changed, err);
-        is_stopped = job.is_stopped;
-    }
-    if (rc == OK && has_changed)
+    if (!has_rows(facts))
+        return OK;
+    r.arena = arena_open(JOB_ARENA);
+    if (!r.arena)
+        return error_set(err, E_NOMEM, "no memory for the audit of rows");
+    mask_policy_choose(facts, r.arena, &r.chosen);
+    r.policy = r.chosen;
+    audit_ids_find(facts, NULL, NULL, r.arena, &r.plain);
+    int rc = refresh_all(&r, err);
+    if (r.is_open)
+        audit_engine_close(&r.engine);
+    arena_close(r.arena);
+    if (rc == OK && r.has_changed)
         rc = reload(facts, store, err);
-    arena_close(arena);
     return rc;
 }
 

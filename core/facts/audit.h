@@ -104,6 +104,7 @@ struct audit_hooks {                /* all NULL allowed */
     void (*progress)(void *ctx, int64_t rows_done, int64_t rows_total);
     int (*yield)(void *ctx, struct error *err);     /* every 256 rows */
     void *ctx;
+    int n_threads;              /* 0 and 1: this one alone; below 0: as many as the machine has */
 };
 
 /* Makes and stores the audits that are missing or stale. Called by the runner before the checks, on

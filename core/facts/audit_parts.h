@@ -67,6 +67,33 @@ void audit_list_free(struct audit_list *list);
 MUST_CHECK int audit_sum(struct audit *audit, const struct audit_ids *ids, struct arena *arena,
                          struct error *err);
 
+/* ---- What rows are read with (audit_engine.c) ---- */
+
+struct audit_engine {
+    struct arena *arena;
+    struct tokenizer *tokenizer;            /* NULL: there is none, or `no_tokenizer` */
+    const char *no_tokenizer;               /* why one that is there could not be loaded */
+    struct chat_template *chat_template;    /* NULL likewise */
+    const char *no_template;
+    struct str template_text;
+    const struct json *special_tokens;      /* as a template sees them */
+    const char *turn_end_text;              /* what the template prints behind an answer, or NULL */
+    struct audit_vocabulary vocabulary;
+    struct jinja_settings jinja;
+};
+
+/* Loads what the policy names; what is missing or cannot be loaded stays NULL. E_NOMEM only. */
+MUST_CHECK int audit_engine_open(struct audit_engine *engine, const struct run_facts *facts,
+                                 const struct mask_policy *policy, const char *cache_path,
+                                 struct error *err);
+void audit_engine_close(struct audit_engine *engine);
+/* Ids that only the vocabulary tells, for the policy's rules. */
+void audit_complete_policy(struct mask_policy *policy, const struct audit_ids *ids);
+/* A labeller of the engine's parts; E_UNSUPPORTED with what is missing. */
+MUST_CHECK int audit_engine_labeller(const struct audit_engine *engine,
+                                     const struct label_policy *policy, struct labeller **out,
+                                     struct error *err);
+
 /* ---- One maker a kind ---- */
 
 struct audit_job {
@@ -74,6 +101,7 @@ struct audit_job {
     const struct dataset *dataset;
     const struct source *source;        /* of the data set */
     const struct mask_policy *policy;
+    const struct audit_engine *engine;
     const struct audit_ids *ids;
     const struct audit_hooks *hooks;
     struct arena *arena;                /* texts of the audit */
@@ -84,12 +112,45 @@ struct audit_job {
     bool is_stopped;                    /* the user said so */
 };
 
-/* The row that is added next: which ids stand in it. */
-void audit_see_ids(struct audit_job *job, const struct audit_tokens *tokens);
-/* After each row: progress, cancel, yield; false: stop here. */
+/* Which ids stand in a row, and the row that is added next has these. */
+struct seen_ids {
+    int64_t max_id;                     /* NONE: no ids */
+    int64_t new_ids[AUDIT_MAX_NEW_IDS]; /* each once */
+    size_t n_new_ids;
+};
+void audit_seen_of(const struct audit_ids *ids, const uint32_t *of, size_t n,
+                   struct seen_ids *out);
+void audit_add_seen(struct audit_job *job, const struct seen_ids *seen);
+/* Between some rows: progress, cancel, yield; false: stop here. */
 bool audit_goes_on(struct audit_job *job, int64_t n_rows);
 /* Fills the audit but for its totals. */
 MUST_CHECK int audit_recorded(struct audit_job *job, struct audit *audit, struct error *err);
+/* One row under the rules of the policy, by one of several workers (audit_label.c). */
+struct label_worker {
+    struct audit_job *job;
+    const struct audit_ids *ids;        /* with the policy's limit */
+    struct labeller *labeller, *other;  /* other NULL: one rule */
+    struct arena *arena, *scratch;      /* texts of results until they are merged; of one row */
+    bool has_told_marker;
+};
+struct label_result {
+    int rc;                             /* E_NOMEM and the like: why */
+    const char *why;
+    const char *refused;                /* the row cannot be rendered: nothing else is known */
+    struct audit_row row, second;       /* by either rule; second.n_tokens -1: not known */
+    struct seen_ids seen;
+    /* of the worker's first row without its marker, else NULL */
+    const char *marker, *marker_ids, *nearest_ids, *nearest_text;
+};
+MUST_CHECK int label_worker_open(struct label_worker *worker, struct audit_job *job,
+                                 const struct audit_ids *ids, struct error *err);
+void label_worker_close(struct label_worker *worker);
+void label_worker_row(struct label_worker *worker, const struct json *line,
+                      struct label_result *out);
+MUST_CHECK int audit_simulated(struct audit_job *job, struct audit *audit, struct error *err);
+/* A row that cannot be read or rendered: counted, the first one named. */
+MUST_CHECK int audit_refuse(struct audit_job *job, struct audit *audit, enum audit_flag flag,
+                            const char *why, struct error *err);
 /* A recorded row's numbers: batches of rows in one line are taken apart, `index` counts in it.
  * 1 a row, 0 there is no such row in the line. What is wrong with it goes to *why. */
 struct recorded_row {

@@ -165,21 +165,11 @@ static void count(struct audit_job *job, const struct recorded_row *row, struct 
                                         .end_kept = row->n,
                                         .n_prompt = first_trained(row)};
 
-    audit_see_ids(job, &tokens);
+    struct seen_ids seen;
+
+    audit_seen_of(job->ids, row->ids, row->n, &seen);
+    audit_add_seen(job, &seen);
     audit_row_count(job->ids, &tokens, out);
-}
-
-static int add_unreadable(struct audit_job *job, struct audit *audit, const char *why,
-                          struct error *err)
-{
-    const struct audit_row row = {
-        .n_tokens = -1, .n_prompt = -1, .n_trained = -1, .flags = AUDIT_UNREADABLE, .last_id = -1};
-
-    if (!audit->first_refusal) {
-        audit->first_refusal = arena_strdup(job->arena, why);
-        audit->first_refused_row = (int64_t)job->list.n;
-    }
-    return audit_list_add(&job->list, &row, err);
 }
 
 static int add_line(struct audit_job *job, struct audit *audit, const struct json *line,
@@ -194,7 +184,7 @@ static int add_line(struct audit_job *job, struct audit *audit, const struct jso
         struct audit_row row;
 
         if (why) {
-            rc = add_unreadable(job, audit, why, err);
+            rc = audit_refuse(job, audit, AUDIT_UNREADABLE, why, err);
             continue;
         }
         count(job, &recorded, &row);
@@ -260,11 +250,12 @@ static int read_rows(struct audit_job *job, struct audit *audit, struct rows *ro
             break;
         int added = json_is(line, JSON_OBJECT)
                         ? add_line(job, audit, line, arena, err)
-                        : add_unreadable(job, audit, line ? "no JSON object" : why.message, err);
+                        : audit_refuse(job, audit, AUDIT_UNREADABLE,
+                                       line ? "no JSON object" : why.message, err);
         arena_reset(arena);
         if (added != OK)
             rc = added;
-        else if (!audit_goes_on(job, (int64_t)job->list.n))
+        else if (job->list.n % 256 == 0 && !audit_goes_on(job, (int64_t)job->list.n))
             rc = 0;
     }
     arena_close(arena);

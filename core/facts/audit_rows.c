@@ -114,6 +114,53 @@ void audit_row_count(const struct audit_ids *ids, const struct audit_tokens *tok
     }
 }
 
+/* ---- Which ids ---- */
+
+static bool has_id(const struct seen_ids *seen, int64_t id)
+{
+    for (size_t i = 0; i < seen->n_new_ids; i++)
+        if (seen->new_ids[i] == id)
+            return true;
+    return false;
+}
+
+void audit_seen_of(const struct audit_ids *ids, const uint32_t *of, size_t n,
+                   struct seen_ids *out)
+{
+    out->max_id = NONE;
+    out->n_new_ids = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t id = of[i];
+
+        if (of[i] == AUDIT_NO_ID)
+            continue;
+        if (id > out->max_id)
+            out->max_id = id;
+        if (ids->first_new != NONE && id >= ids->first_new &&
+            out->n_new_ids < AUDIT_MAX_NEW_IDS && !has_id(out, id))
+            out->new_ids[out->n_new_ids++] = id;
+    }
+}
+
+void audit_add_seen(struct audit_job *job, const struct seen_ids *seen)
+{
+    if (seen->max_id > job->max_id) {
+        job->max_id = seen->max_id;
+        job->max_id_row = (int64_t)job->list.n;
+    }
+    for (size_t i = 0; i < seen->n_new_ids && job->new_ids; i++) {
+        size_t k = 0;
+
+        while (k < job->n_new_ids && job->new_ids[k].id != seen->new_ids[i])
+            k++;
+        if (k == AUDIT_MAX_NEW_IDS)
+            continue;
+        if (k == job->n_new_ids)
+            job->new_ids[job->n_new_ids++].id = seen->new_ids[i];
+        job->new_ids[k].n_rows++;
+    }
+}
+
 /* ---- All rows ---- */
 
 int audit_list_add(struct audit_list *list, const struct audit_row *row, struct error *err)
