@@ -224,8 +224,8 @@ int64_t labels_show_rows(struct check_ctx *ctx, const struct audit *audit, unsig
         if (!labels_row_has(row, with, without))
             continue;
         if (n++ < LABEL_ROWS_SHOWN)
-            labels_row(ctx, audit, i, row->n_prompt >= 0 ? row->n_prompt : NONE, "row %lld %s: %s",
-                       (long long)i, what, row_numbers(ctx, audit, row));
+            labels_row(ctx, audit, i, row->n_prompt >= 0 ? row->n_prompt : NONE, "%s: %s", what,
+                       row_numbers(ctx, audit, row));
     }
     return n;
 }

@@ -159,8 +159,7 @@ static void show_numbers(struct check_ctx *ctx, const struct largest *largest,
     evidence_setting(ctx, largest->setting);
     if (largest->audit)
         labels_row(ctx, largest->audit, largest->audit->max_id_row, NONE,
-                   "row %lld holds id %s; %lld rows hold one beyond the vocabulary",
-                   (long long)largest->audit->max_id_row,
+                   "it holds id %s; %lld rows hold one beyond the vocabulary",
                    labels_token(ctx, largest->audit->max_id, NULL),
                    (long long)labels_count(largest->audit, AUDIT_BAD_ID));
     evidence_setting(ctx, rows->setting);

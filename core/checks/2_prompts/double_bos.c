@@ -54,7 +54,7 @@ static bool judge_rows(struct check_ctx *ctx)
     }
     for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++)
         if (labels_row_has(&audit->rows[i], AUDIT_TWO_BOS, 0)) {
-            labels_row(ctx, audit, i, 1, "row %lld begins with %s twice", (long long)i, bos);
+            labels_row(ctx, audit, i, 1, "it begins with %s twice", bos);
             shown++;
         }
     evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "bos_token"));

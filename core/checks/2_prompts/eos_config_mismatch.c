@@ -134,8 +134,7 @@ static int without_config(struct check_ctx *ctx, const struct turn_end *end, con
                              "generation_config.json of the served folder: the rows end with the "
                              "tokenizer's EOS %s",
                              name);
-    labels_row(ctx, audit, end->first_row, NONE, "row %lld ends with %s", (long long)end->first_row,
-               name);
+    labels_row(ctx, audit, end->first_row, NONE, "it ends with %s", name);
     evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "eos_token"));
     add_fixes(ctx, name, NULL);
     return check_warn(ctx, CONFIDENCE_LIKELY, "no-config",
@@ -160,8 +159,7 @@ static int judge(struct check_ctx *ctx, const struct turn_end *end, const int64_
                           "%s end with %s, which is a stop token (%s)",
                           labels_words(ctx, audit, end->n_agree), name, stops->value);
     }
-    labels_row(ctx, audit, end->first_row, NONE, "row %lld ends with %s, supervised",
-               (long long)end->first_row, name);
+    labels_row(ctx, audit, end->first_row, NONE, "it ends with %s, supervised", name);
     evidence_setting(ctx, stops);
     evidence_setting(ctx, facts_setting_on(ctx->facts, SIDE_TOKENIZER, "eos_token"));
     show_outputs(ctx);

@@ -80,8 +80,7 @@ static void show_rows(struct check_ctx *ctx, const struct ends *ends, const int6
         if (!labels_row_has(row, 0, AUDIT_CUT_ANSWER) || row->n_trained <= 0 ||
             is_stop(audit, row, ids, n))
             continue;
-        labels_row(ctx, audit, i, NONE, "row %lld: the last supervised token is %s, no stop token",
-                   (long long)i,
+        labels_row(ctx, audit, i, NONE, "the last supervised token is %s, no stop token",
                    labels_token(ctx, row->last_id,
                                 row->last_id == audit->last_id ? audit->last_text : NULL));
         shown++;

@@ -57,8 +57,7 @@ static int by_labels(struct check_ctx *ctx, const struct audit *audit)
     if (trained == 0) {
         for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++)
             if (labels_row_has(&audit->rows[i], AUDIT_HAS_PAD_EOS, 0)) {
-                labels_row(ctx, audit, i, NONE, "row %lld holds %s, with label -100 throughout",
-                           (long long)i, name);
+                labels_row(ctx, audit, i, NONE, "it holds %s, with label -100 throughout", name);
                 shown++;
             }
         show_settings(ctx);

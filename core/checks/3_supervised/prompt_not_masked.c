@@ -146,12 +146,10 @@ static void show_rows(struct check_ctx *ctx, const struct audit *audit, const st
         if (!labels_row_has(row, 0, 0) || row->n_trained <= 0)
             continue;
         if (row->flags & AUDIT_HAS_SIDES && row->n_trained_prompt > 0)
-            labels_row(ctx, audit, i, 0,
-                       "row %lld: %d of %d supervised tokens belong to the prompt", (long long)i,
+            labels_row(ctx, audit, i, 0, "%d of %d supervised tokens belong to the prompt",
                        row->n_trained_prompt, row->n_trained);
         else if (row->flags & AUDIT_ALL_TRAINED)
-            labels_row(ctx, audit, i, 0, "row %lld: all %d tokens are supervised", (long long)i,
-                       row->n_trained);
+            labels_row(ctx, audit, i, 0, "all %d tokens are supervised", row->n_trained);
         else
             continue;
         shown++;

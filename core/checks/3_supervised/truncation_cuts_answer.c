@@ -145,9 +145,11 @@ static bool count_cuts(const struct run_facts *facts, const struct audit *audit,
     return true;
 }
 
+/* Rows that the prompt fills go first where they are the finding. */
 static void show_audit(struct check_ctx *ctx, const struct audit *audit)
 {
     int64_t limit = recorded_limit(ctx->facts, audit);
+    unsigned with = labels_share(audit, AUDIT_PROMPT_FILLS) >= FAIL_SHARE ? AUDIT_PROMPT_FILLS : 0;
 
     for (int64_t i = 0, shown = 0; i < audit->n_rows && shown < LABEL_ROWS_SHOWN; i++) {
         const struct audit_row *row = &audit->rows[i];
@@ -156,19 +158,18 @@ static void show_audit(struct check_ctx *ctx, const struct audit *audit)
                 ? (row->flags & AUDIT_ALL_MASKED) && row->n_tokens == limit
                 : (row->flags & (AUDIT_PROMPT_FILLS | AUDIT_CUT_ANSWER)) || is_emptied(row);
 
-        if (!labels_row_has(row, 0, 0) || !is_cut)
+        if (!labels_row_has(row, with, 0) || !is_cut)
             continue;
         shown++;
         if (row->n_prompt >= 0)
             labels_row(ctx, audit, i, row->n_prompt,
-                       "row %lld: %d tokens, the answer begins at token %d, the limit is %lld, %d "
+                       "%d tokens, the answer begins at token %d, the limit is %lld, %d "
                        "supervised tokens are left",
-                       (long long)i, row->n_tokens, row->n_prompt, (long long)limit,
-                       row->n_trained);
+                       row->n_tokens, row->n_prompt, (long long)limit, row->n_trained);
         else
             labels_row(ctx, audit, i, NONE,
-                       "row %lld: %d tokens, the limit is %lld, %d supervised tokens are left",
-                       (long long)i, row->n_tokens, (long long)limit, row->n_trained);
+                       "%d tokens, the limit is %lld, %d supervised tokens are left", row->n_tokens,
+                       (long long)limit, row->n_trained);
     }
 }
 
