@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/unicode.h"
 #include "core/read/source.h"
-#include "core/text/chat_template.h"
+#include "core/text/template_lint.h"
 #include "tui/cli.h"
 #include "tui/tell.h"
 
@@ -262,12 +262,59 @@ static int one(struct rendering *r, const char *path)
     return rc == OK ? 0 : 2;
 }
 
+/* ---- lint ---- */
+
+/* The special tokens that stand beside the template, or NULL. */
+static const struct json *tokens_beside(struct rendering *r, const char *path)
+{
+    struct str folder = str_of(path);
+    const struct json *tokens = NULL;
+
+    while (folder.n && folder.p[folder.n - 1] != '/')
+        folder.n--;
+    if (chat_special_tokens(folder.n ? arena_strndup(r->templates, folder.p, folder.n) : ".", r->templates,
+                            &tokens, &r->err) != OK)
+        return NULL;
+    return tokens && tokens->n ? tokens : NULL;
+}
+
+static int lint(struct rendering *r)
+{
+    static const char *const words[] = {
+        [LINT_OK] = "ok", [LINT_FAILS] = "FAIL", [LINT_NOTE] = "note", [LINT_NOT_APPLICABLE] = "n/a"};
+    bool fails = false;
+
+    for (size_t i = 0; i < r->set.n; i++) {
+        const struct named_template *named = &r->set.items[i];
+        struct lint found;
+
+        if (template_lint(named->text, tokens_beside(r, named->path), r->arena, &found, &r->err) != OK) {
+            cli_complain(&r->err);
+            return 2;
+        }
+        if (r->set.n > 1) {
+            buf_clear(&r->answer);
+            unicode_visible(&r->answer, str_of(named->name), false);
+            printf("%s%s\n", i ? "\n" : "", r->answer.p);
+        }
+        for (size_t k = 0; k < N_LINT_PROPERTIES; k++)
+            printf("%-4s  %-18s%s%s%s\n", words[found.lines[k].verdict], found.lines[k].name,
+                   found.lines[k].shape ? found.lines[k].shape : "", found.lines[k].shape ? ": " : "",
+                   found.lines[k].text);
+        fails |= found.fails;
+        arena_reset(r->arena);
+    }
+    return fails ? 1 : 0;
+}
+
 static int run(struct rendering *r, const struct options *options)
 {
     if (chat_template_find(options->paths[0], r->templates, &r->set, &r->err) != OK) {
         cli_complain(&r->err);
         return 2;
     }
+    if (options->lint)
+        return lint(r);
     return options->batch ? batch(r) : one(r, options->context);
 }
 

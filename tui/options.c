@@ -80,6 +80,8 @@ static const struct option_row OPTIONS[] = {
      "answer JSON lines from standard input by JSON lines", NULL},
     {"context", 0, OPTION_TEXT, "FILE", FIELD(context), "render",
      "a JSON object with messages, tools, kwargs … (- is standard input)", NULL},
+    {"lint", 0, OPTION_FLAG, NULL, FIELD(lint), "render",
+     "what the template does with plain conversations; exit 1 when a property fails", NULL},
     {"now", 0, OPTION_TEXT, "TIME", FIELD(now), "render",
      "the time for templates that ask, for example 2026-01-15T00:00:00", VALUE_FREE},
     {"ids", 0, OPTION_FLAG, NULL, FIELD(ids), "tokenize", "the text is a list of ids", NULL},

@@ -29,7 +29,7 @@ struct options {
     const char *only, *output, *db, *at, *series, *size, *theme, *script, *record, *log, *check, *row, *n;
     const char *fail_on, *gpu, *tokenizer, *context, *now;
     bool no_cache, redact, no_redact, anonymous, unicode, force, ascii, no_follow, remarks,
-        dismiss, batch, ids, all;
+        dismiss, batch, ids, all, lint;
     int color;                  /* -1 never, 0 auto, 1 always */
 };
 
