@@ -6,12 +6,12 @@ VERSION := 0.1.0
 
 BUILD_PACKAGES := gcc pkg-config libncurses-dev libsqlite3-dev libcjson-dev libgit2-dev libzip-dev \
                   libyaml-dev libcsv-dev libpcre2-dev libutf8proc-dev libxxhash-dev libssl-dev \
-                  zlib1g-dev libzstd-dev
+                  zlib1g-dev libzstd-dev libsnappy-dev liblz4-dev libbrotli-dev
 TEST_LIBS      := -lcmocka -lvterm -lutil
 TEST_PACKAGES  := libcmocka-dev libvterm-dev tmux zip
 CHECK_PACKAGES := cppcheck clang-format
 PKG_CONFIG_NAMES := ncursesw sqlite3 libcjson libgit2 libzip yaml-0.1 libpcre2-8 libutf8proc \
-                    libxxhash libcrypto zlib libzstd
+                    libxxhash libcrypto zlib libzstd snappy liblz4 libbrotlidec
 
 GOALS := $(or $(MAKECMDGOALS),all)
 # Only these goals install what is missing; the others name the packages and stop.
