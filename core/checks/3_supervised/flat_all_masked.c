@@ -256,7 +256,7 @@ static int some_supervised(struct check_ctx *ctx, const struct audit *audit)
     int64_t n = labels_seen(audit), masked = labels_count(audit, AUDIT_ALL_MASKED);
 
     if (masked == 0 && (n >= 30 || labels_are_all(audit)))
-        return check_pass(ctx, labels_confidence(audit), "each of %s has supervised tokens",
+        return check_pass(ctx, labels_confidence(audit), "%s have supervised tokens",
                           labels_words(ctx, audit, n));
     return check_pass(ctx, CONFIDENCE_LIKELY, "%s have supervised tokens; not all are masked",
                       labels_words(ctx, audit, n - masked));
