@@ -208,7 +208,7 @@ static struct value make_range(struct vm *vm, const struct call *call)
 
     if (n > MOST_RANGE)
         jinja_error(vm, "range too big; the sandbox blocks ranges larger than 100000");
-    *range = (struct range){start, step, (int64_t)n};
+    *range = (struct range){start, step, (int64_t)n, stop};
     return (struct value){.type = V_RANGE, .range = range};
 }
 

@@ -428,6 +428,15 @@ static enum flow run_set_block(struct vm *vm, const struct node *node, struct ac
     return FLOW_ON;
 }
 
+/* Jinja2 joins what these blocks give as it is: only a text will do. */
+static void write_joined(struct vm *vm, struct value v, const struct node *node)
+{
+    if (!is_str(v))
+        jinja_error(vm, "sequence item: expected str instance, %s found",
+                    jinja_value_type_name(v));
+    jinja_out_write(vm, v, node);
+}
+
 static enum flow run_filter_block(struct vm *vm, const struct node *node, struct activation *act)
 {
     struct value v;
@@ -436,7 +445,7 @@ static enum flow run_filter_block(struct vm *vm, const struct node *node, struct
     if (flow != FLOW_ON)
         return flow;
     vm->line = node->line;
-    jinja_out_write(vm, jinja_eval_filter_on(vm, node->b, act, v), node);
+    write_joined(vm, jinja_eval_filter_on(vm, node->b, act, v), node);
     jinja_scope_leave(&node->scope, act);
     return FLOW_ON;
 }
@@ -542,7 +551,7 @@ static void run_call_block(struct vm *vm, const struct node *node, struct activa
     if (node->is_generation)
         run_generation(vm, node, act);
     else
-        jinja_out_write(vm, jinja_eval_call_of(vm, node->a, act, new_macro(vm, node, act)), node);
+        write_joined(vm, jinja_eval_call_of(vm, node->a, act, new_macro(vm, node, act)), node);
 }
 
 static enum flow exec_statement(struct vm *vm, const struct node *node, struct activation *act)

@@ -95,7 +95,7 @@ struct dict { /* insertion order; the table is there from DICT_FEW entries on */
 #define DICT_FEW 8
 
 struct range {
-    int64_t start, step, n;
+    int64_t start, step, n, stop;
 };
 
 enum iter_kind {

@@ -130,7 +130,7 @@ bool jinja_python_attribute(struct vm *vm, struct value v, struct str name, stru
 
             *out = v_int(str_is(name, "start")  ? range->start
                          : str_is(name, "step") ? range->step
-                                                : range->start + range->step * range->n);
+                                                : range->stop);
             return true;
         }
         break;
@@ -329,8 +329,8 @@ struct value jinja_value_slice(struct vm *vm, struct value v, const struct value
     if (v.type == V_RANGE) {
         struct range *range = jinja_take(vm, sizeof *range);
 
-        *range =
-            (struct range){v.range->start + v.range->step * start, v.range->step * step, count};
+        *range = (struct range){v.range->start + v.range->step * start, v.range->step * step, count,
+                                v.range->start + v.range->step * stop};
         return (struct value){.type = V_RANGE, .range = range};
     }
     list = jinja_list_new(vm, (size_t)count);

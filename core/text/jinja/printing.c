@@ -163,7 +163,7 @@ static void repr_range(struct text *out, const struct range *range)
     jinja_text_puts(out, "range(");
     put_int(out, range->start);
     jinja_text_puts(out, ", ");
-    put_int(out, range->start + range->step * range->n);
+    put_int(out, range->stop);
     if (range->step != 1) {
         jinja_text_puts(out, ", ");
         put_int(out, range->step);
