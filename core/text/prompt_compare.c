@@ -239,7 +239,7 @@ static bool header_is_missing(struct comparing *c)
         strcmp(last->role, "assistant") == 0 || strcmp(last->role, "system") == 0)
         return false;
     size_t from = header->at;
-    if (is_prefix(c->train->text, c->serve->text))
+    if (is_prefix(c->train->text, c->serve->text) && c->serve->text.n < from + header->header.n)
         from = c->serve->text.n;
     c->out->missing = str_from(c->train->text.p + from, header->at + header->header.n - from);
     return differ(c, PROMPTS_NO_HEADER, from, c->serve->text.n);

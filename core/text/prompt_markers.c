@@ -306,7 +306,7 @@ static const char *role_inside(struct str token)
     return found;
 }
 
-/* <|im_end|>, <|END_OF_TURN_TOKEN|>, [|endofturn|], <|return|>: never the beginning of a header. */
+/* <|im_end|>, <|END_OF_TURN_TOKEN|>, <|assistant_end|>, <|return|>: never the beginning of a header. */
 static bool is_end_token(struct str token)
 {
     static const char *const ENDS[] = {"end", "eos", "eot", "eom", "return", "call"};
@@ -336,8 +336,8 @@ static bool special_run_at(const struct special_list *special, struct str text, 
 
     if (n == 0)
         return false;
-    const char *role = role_inside(str_from(text.p + at, n));
-    bool is_end = role[0] == '\0' && is_end_token(str_from(text.p + at, n));
+    bool is_end = is_end_token(str_from(text.p + at, n));
+    const char *role = is_end ? "" : role_inside(str_from(text.p + at, n));
     while (role[0] == '\0' && !is_end) {
         size_t next = special_at(special, text, at + n);
 

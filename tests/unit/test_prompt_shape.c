@@ -100,6 +100,10 @@ static const struct {
      "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>Yes<|END_OF_TURN_TOKEN|>",
      "Yes", false},
     {FAMILY_OTHER,
+     "<|system_start|>Be short.<|system_end|><|user_start|>Hi<|user_end|>"
+     "<|assistant_start|>Yes<|assistant_end|>",
+     "Yes", true},
+    {FAMILY_OTHER,
      "<|start_of_role|>user<|end_of_role|>Hi<|end_of_text|>\n"
      "<|start_of_role|>assistant<|end_of_role|>Yes<|end_of_text|>\n",
      "Yes", false},
