@@ -1,8 +1,6 @@
 /* Loads the tokenizer and the template of a run, and what the audit reads off them. What is broken is
  * told in words: the audit then says what it could not do. */
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/facts/audit_parts.h"
 #include "core/facts/facts_cache.h"
@@ -42,19 +40,12 @@ static bool is_newline(const void *of, uint32_t id)
 
 /* ---- Loading ---- */
 
-/* "tokenizers" beside the cache database; made when it is not there. */
+/* Compact forms are kept beside the cache database; one in memory has none. */
 static const char *compact_folder(const char *cache_path, struct arena *arena)
 {
     const char *slash = cache_path ? strrchr(cache_path, '/') : NULL;
 
-    if (!slash)
-        return NULL;
-    const char *folder =
-        arena_printf(arena, "%.*s/tokenizers", (int)(slash - cache_path), cache_path);
-    struct stat stat_now;
-    if (mkdir(folder, 0777) != 0 && (stat(folder, &stat_now) != 0 || !S_ISDIR(stat_now.st_mode)))
-        return NULL;
-    return folder;
+    return slash ? arena_strndup(arena, cache_path, (size_t)(slash - cache_path)) : NULL;
 }
 
 /* What is worth a sentence; memory is the caller's trouble. */
