@@ -164,7 +164,8 @@ static int show(struct tokenizing *t, struct str text)
         cli_complain(&t->err);
         return 2;
     }
-    printf("%8s  %-13s  %s\n", "id", "bytes", "token, and the text it stands for where it is spelt otherwise");
+    printf("%8s  %-13s  %s\n", "id", "bytes",
+           "token, and the text it stands for where it is spelt otherwise");
     for (size_t i = 0; i < t->tokens.n; i++) {
         char bytes[32] = "-";
         uint32_t id = t->tokens.ids[i];
