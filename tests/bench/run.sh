@@ -122,3 +122,7 @@ redraw=$("$bench/bench_redraw" 1000000)
 set -- $redraw
 row "redraw of 1,000,000 points" "$1 ms" "" "" "<= 5 ms" "$(within "$1" 5)"
 row "redraw of a fifth of them" "$2 ms" "" "" "<= 5 ms" "$(within "$2" 5)"
+
+# ---- Tokenizers ----
+
+B=$B sh "$here/tests/bench/tokenizers.sh"
