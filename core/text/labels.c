@@ -361,6 +361,7 @@ static int open_parts(struct labeller *l, struct error *err)
 {
     buf_init(&l->text, LABELS_TEXT_BYTES);
     buf_init(&l->refusal, 2048);
+    buf_init(&l->header, 4096);
     l->arena = arena_open(ARENA_CHECK_BYTES);
     if (!l->arena)
         return no_memory(err);
@@ -428,6 +429,7 @@ void labeller_close(struct labeller *l)
     tokens_free(&l->extra);
     buf_free(&l->text);
     buf_free(&l->refusal);
+    buf_free(&l->header);
     void *owned[] = {l->trained,       l->why,         l->side,
                      l->label_id,      l->spare,       l->places,
                      l->sources,       l->specials,    l->response.ids,

@@ -56,6 +56,8 @@ struct labeller {
     size_t n_places, places_capacity;
     struct source_text *sources;
     size_t n_sources, sources_capacity;
+    struct buf header;              /* the generation prompt, learned at the first need */
+    bool has_header;
     struct str *specials;           /* for the shapes of recorded text; made at the first use */
     size_t n_specials;
     bool has_specials;

@@ -187,22 +187,36 @@ static bool is_alone(struct str text, size_t at, size_t n)
     return !joins_before && !joins_after;
 }
 
+/* The blanks at the edges of the content, where the template left them. */
+static struct turn_place with_blanks(struct str text, struct str whole, struct str trimmed,
+                                     struct turn_place place)
+{
+    size_t before = (size_t)(trimmed.p - whole.p), behind = whole.n - before - trimmed.n;
+
+    if (before <= place.begin && memcmp(text.p + place.begin - before, whole.p, before) == 0)
+        place.begin -= before;
+    if (behind <= text.n - place.end &&
+        memcmp(text.p + place.end, trimmed.p + trimmed.n, behind) == 0)
+        place.end += behind;
+    return place;
+}
+
 static bool place_by_search(struct labeller *l, const struct json *message, size_t turn)
 {
-    struct str what = turn_text(message, l->arena);
+    struct str whole = turn_text(message, l->arena), what = whole.p ? str_trim(whole) : whole;
     size_t from = 0, end = l->shown.n;
 
-    what = what.p ? str_trim(what) : what;
     if (!what.p || what.n == 0)
         return true;
     bounds_of(l, turn, &from, &end);
     for (ptrdiff_t at = find_text(l->shown, from, end, what); at >= 0;
          at = find_text(l->shown, (size_t)at + 1, end, what))
         if (is_alone(l->shown, (size_t)at, what.n))
-            return add_place(l, (struct turn_place){.begin = (size_t)at,
-                                                    .end = (size_t)at + what.n,
-                                                    .turn = turn,
-                                                    .is_found = true});
+            return add_place(l, with_blanks(l->shown, whole, what,
+                                            (struct turn_place){.begin = (size_t)at,
+                                                                .end = (size_t)at + what.n,
+                                                                .turn = turn,
+                                                                .is_found = true}));
     return true;
 }
 
@@ -250,22 +264,40 @@ static bool is_blank_token(const struct labeller *l, size_t i)
     return str_trim(token_text(l, i)).n == 0;
 }
 
-/* A token that closes a turn in any of the families. */
-static bool is_end_token(const struct labeller *l, size_t i)
+/* A marker that closes a turn in any of the families, by its text: the byte behind it, or 0. */
+static size_t end_marker(struct str text)
 {
-    static const char *const WORDS[] = {"end", "eot", "eom", "eos", "return", "turn|", "/s>"};
-    struct str text = token_text(l, i);
+    static const char *const WORDS[] = {"end", "eot", "eom", "eos", "return", "turn|", "/s>",
+                                        "call|"};
+    size_t n = 1;
 
-    if (l->eos_id != NONE && l->row.ids[i] == l->eos_id)
-        return true;
-    if (!tokenizer_is_added(l->tokenizer, l->row.ids[i]))
-        return false;
+    if (text.n < 3 || (text.p[0] != '<' && text.p[0] != '['))
+        return 0;
+    while (n < text.n && n < 48 && text.p[n] != '>' && text.p[n] != ']' && text.p[n] != '\n')
+        n++;
+    if (n == text.n || (text.p[n] != '>' && text.p[n] != ']'))
+        return 0;
+    text = str_first(text, n + 1);
     if (str_has_ignoring_case(text, "header"))
-        return false;
+        return 0;
     for (size_t w = 0; w < sizeof WORDS / sizeof WORDS[0]; w++)
         if (str_has_ignoring_case(text, WORDS[w]))
-            return true;
-    return false;
+            return n + 1;
+    return 0;
+}
+
+/* The token behind an end of turn that begins with token i, which may be written in several; i: none begins
+ * there. */
+static size_t behind_end(const struct labeller *l, size_t i, size_t end)
+{
+    size_t at = l->row.begin[i], n = end_marker(str_skip(l->shown, at));
+    bool is_eos = l->eos_id != NONE && l->row.ids[i] == l->eos_id;
+
+    if (n == 0 || at == l->row.end[i])
+        return is_eos ? i + 1 : i;
+    while (i < end && l->row.begin[i] < at + n)
+        i++;
+    return i;
 }
 
 /* The end of turn at the start of a gap: end tokens with the blanks between and behind them. Text before
@@ -274,14 +306,15 @@ static size_t end_of_turn(const struct labeller *l, size_t begin, size_t end)
 {
     size_t i = begin, behind = begin;
 
-    for (size_t first = begin; first < end; first++)
-        if (is_end_token(l, first)) {
-            i = first;
-            break;
-        }
+    while (i < end && behind_end(l, i, end) == i)
+        i++;
+    if (i == end)
+        i = begin;
     while (i < end) {
-        if (is_end_token(l, i)) {
-            behind = ++i;
+        size_t next = behind_end(l, i, end);
+
+        if (next > i) {
+            behind = i = next;
             continue;
         }
         if (!is_blank_token(l, i))
@@ -291,6 +324,86 @@ static size_t end_of_turn(const struct labeller *l, size_t begin, size_t end)
     if (behind > begin || i == end)
         behind = i;         /* blanks behind an end token, or nothing but blanks */
     return behind;
+}
+
+/* What the template puts before an answer, from a render with and one without it; made once. */
+static int learn_header(struct labeller *l, const struct json *messages, struct error *err)
+{
+    const struct json *turn = messages->child;
+
+    l->has_header = true;
+    while (turn && labels_side_of_role(turn_role(turn)) != SIDE_OF_USER)
+        turn = turn->next;
+    if (!turn)
+        return OK;
+    struct json user = *turn, alone = *messages;
+    user.next = NULL;
+    alone.child = &user;
+    alone.n = 1;
+    struct chat_request request = {.messages = &alone};
+    int rc = labels_render(l, &request, &l->other, err);
+    if (rc == OK && !l->is_refused) {
+        buf_clear(&l->header);
+        size_t n = l->other.text.n;
+        request.add_generation_prompt = true;
+        rc = labels_render(l, &request, &l->other, err);
+        if (rc == OK && !l->is_refused && l->other.text.n > n)
+            buf_str(&l->header, str_skip(buf_view(&l->other.text), n));
+    }
+    l->is_refused = false;      /* a template that will not do this has no header that can be known */
+    return rc;
+}
+
+/* An assistant's turn of which no text was found (a call alone) stands in the gap: from its header to its
+ * end of turn. Returns where the rest of the gap begins. */
+static size_t turn_in_gap(struct labeller *l, size_t begin, size_t end, enum token_side before)
+{
+    struct str header = str_trim(buf_view(&l->header));
+    size_t from = l->row.begin[begin], to = l->row.end[end - 1], i = begin;
+    ptrdiff_t at = header.n ? find_text(l->shown, from, to, header) : -1;
+
+    if (at < 0)
+        return begin;
+    while (i < end && l->row.begin[i] < (size_t)at)
+        i++;
+    labels_set_side(l, begin, i, before == SIDE_OF_NOBODY ? SIDE_OF_USER : before);
+    size_t first = i;
+    while (i < end && (l->row.begin[i] < (size_t)at + header.n || is_blank_token(l, i)))
+        i++;
+    labels_set_side(l, first, i, SIDE_OF_HEADER);
+    if (l->n_prompt == l->n)
+        l->n_prompt = i;
+    first = i;
+    i = end_of_turn(l, i, end);
+    labels_set_side(l, first, i, SIDE_OF_ASSISTANT);
+    return i;
+}
+
+static bool misses_assistant(const struct json *messages, size_t from, size_t to)
+{
+    size_t turn = 0;
+
+    for (const struct json *message = messages->child; message && turn < to;
+         message = message->next, turn++)
+        if (turn >= from && labels_side_of_role(turn_role(message)) == SIDE_OF_ASSISTANT)
+            return true;
+    return false;
+}
+
+/* Where the generation prompt ends: what the template prints between it and the content (a thought, the
+ * head of a call) is the assistant's. */
+static size_t behind_header(const struct labeller *l, size_t begin, size_t end)
+{
+    struct str header = str_trim(buf_view(&l->header));
+
+    if (begin == end || header.n == 0)
+        return end;
+    ptrdiff_t at = find_text(l->shown, l->row.begin[begin], l->row.end[end - 1], header);
+    if (at < 0)
+        return end;
+    while (begin < end && (l->row.begin[begin] < (size_t)at + header.n || is_blank_token(l, begin)))
+        begin++;
+    return begin;
 }
 
 static void divide_gap(struct labeller *l, size_t begin, size_t end, enum token_side before,
@@ -307,15 +420,22 @@ static void divide_gap(struct labeller *l, size_t begin, size_t end, enum token_
         while (header < end && l->row.begin[header] == l->row.end[header])
             header++;       /* added by the tokenizer, not of the text */
     }
-    labels_set_side(l, header, end, after == SIDE_OF_ASSISTANT ? SIDE_OF_HEADER : after);
+    size_t behind = after == SIDE_OF_ASSISTANT ? behind_header(l, header, end) : end;
+    labels_set_side(l, header, behind, after == SIDE_OF_ASSISTANT ? SIDE_OF_HEADER : after);
+    labels_set_side(l, behind, end, SIDE_OF_ASSISTANT);
+    if (behind < end && l->n_prompt == l->n)
+        l->n_prompt = behind;
 }
 
 int labels_sides_rendered(struct labeller *l, const struct json *messages,
                           const struct jinja_output *render, struct error *err)
 {
-    size_t i = 0, gap = 0;
+    size_t i = 0, gap = 0, next_turn = 0;
     enum token_side before = SIDE_OF_NOBODY;
 
+    int rc = l->has_header || !l->chat_template ? OK : learn_header(l, messages, err);
+    if (rc != OK)
+        return rc;
     if (!find_places(l, messages, render))
         return no_memory(err);
     l->has_sides = l->n_places > 0;
@@ -330,6 +450,12 @@ int labels_sides_rendered(struct labeller *l, const struct json *messages,
             i++;
         if (first == i)
             continue;
+        if (gap < first && misses_assistant(messages, next_turn, place->turn)) {
+            size_t behind = turn_in_gap(l, gap, first, before);
+            before = behind > gap ? SIDE_OF_ASSISTANT : before;
+            gap = behind;
+        }
+        next_turn = place->turn + 1;
         divide_gap(l, gap, first, before, place->side);
         labels_set_side(l, first, i, place->side);
         if (place->side == SIDE_OF_ASSISTANT && l->n_prompt == l->n)
