@@ -34,7 +34,8 @@ static bool has_column(const struct dataset *dataset, const char *name)
 
 static bool is_recorded(const struct run_facts *facts, const struct dataset *dataset)
 {
-    return is_form(dataset, "tokens") && (is_split(dataset, "train") || is_split(dataset, "eval")) &&
+    return is_form(dataset, "tokens") &&
+           (is_split(dataset, "train") || is_split(dataset, "eval")) &&
            (has_column(dataset, "labels") ||
             facts_source_is(facts, dataset->source_id, "side_files"));
 }
@@ -42,7 +43,8 @@ static bool is_recorded(const struct run_facts *facts, const struct dataset *dat
 /* Rows of texts that one trains on. */
 static bool is_simulated(const struct dataset *dataset)
 {
-    static const char *const FORMS[] = {"messages", "sharegpt", "prompt-completion", "alpaca", "text"};
+    static const char *const FORMS[] = {"messages", "sharegpt", "prompt-completion", "alpaca",
+                                        "text"};
 
     if (!is_split(dataset, "train") && !is_split(dataset, "eval"))
         return false;
@@ -84,8 +86,8 @@ bool audit_goes_on(struct audit_job *job, int64_t n_rows)
     return !job->is_stopped;
 }
 
-int audit_refuse(struct audit_job *job, struct audit *audit, enum audit_flag flag,
-                 const char *why, struct error *err)
+int audit_refuse(struct audit_job *job, struct audit *audit, enum audit_flag flag, const char *why,
+                 struct error *err)
 {
     const struct audit_row row = {
         .n_tokens = -1, .n_prompt = -1, .n_trained = -1, .flags = (uint32_t)flag, .last_id = -1};
@@ -132,13 +134,30 @@ static uint64_t hash_marker(uint64_t hash, const struct marker *marker)
 
 static uint64_t hash_rule(uint64_t hash, const struct label_policy *p)
 {
-    const int64_t numbers[] = {
-        p->rule,          p->boundary_is_prefix, p->drops_masked,        p->appends_eos,
-        p->appends_eos_id, p->template_is_patched, p->stops_at_end_tokens, p->completion_only,
-        p->assistant_only, p->train_on_prompt,    p->mask_history,        p->efficient_eos,
-        p->enable_thinking, p->train_on_inputs,   p->last_response_only,  p->max_length,
-        p->cut_keeps_end, p->drops_long,          p->packs,               p->packs_whole,
-        p->masks_pad_id,  p->pad_id,              p->eos_id,              p->bos_id};
+    const int64_t numbers[] = {p->rule,
+                               p->boundary_is_prefix,
+                               p->drops_masked,
+                               p->appends_eos,
+                               p->appends_eos_id,
+                               p->template_is_patched,
+                               p->stops_at_end_tokens,
+                               p->completion_only,
+                               p->assistant_only,
+                               p->train_on_prompt,
+                               p->mask_history,
+                               p->efficient_eos,
+                               p->enable_thinking,
+                               p->train_on_inputs,
+                               p->last_response_only,
+                               p->max_length,
+                               p->cut_keeps_end,
+                               p->drops_long,
+                               p->packs,
+                               p->packs_whole,
+                               p->masks_pad_id,
+                               p->pad_id,
+                               p->eos_id,
+                               p->bos_id};
 
     hash = hash_more(hash, numbers, sizeof numbers);
     hash = hash_marker(hash_marker(hash, &p->response), &p->instruction);
@@ -164,8 +183,7 @@ static uint64_t hash_policy(uint64_t hash, const struct mask_policy *policy)
 /* Of all that the numbers rest on. The tokenizer is not loaded for it. */
 static uint64_t key_of(const struct audit_job *job)
 {
-    const int64_t numbers[] = {AUDIT_VERSION,
-                               rows_of_split(job->facts, job->dataset->split),
+    const int64_t numbers[] = {AUDIT_VERSION, rows_of_split(job->facts, job->dataset->split),
                                job->facts->run.started_at};
     uint64_t hash = hash_bytes(numbers, sizeof numbers);
 
@@ -227,8 +245,7 @@ static int make(struct audit_job *job, struct audit *audit, struct error *err)
 }
 
 /* A stopped audit is made anew the next time: its key is of nothing. */
-static int make_and_put(struct audit_job *job, struct store *store, uint64_t key,
-                        struct error *err)
+static int make_and_put(struct audit_job *job, struct store *store, uint64_t key, struct error *err)
 {
     struct audit audit;
     int rc = make(job, &audit, err);
@@ -270,8 +287,8 @@ struct refresh {
     struct store *store;
     const struct audit_hooks *hooks;
     struct arena *arena;
-    struct mask_policy chosen, policy;  /* as the files say; with the ids of the vocabulary */
-    struct audit_ids plain, ids;        /* by the side files alone; with the vocabulary */
+    struct mask_policy chosen, policy; /* as the files say; with the ids of the vocabulary */
+    struct audit_ids plain, ids;       /* by the side files alone; with the vocabulary */
     struct audit_engine engine;
     bool is_open, has_changed, is_stopped;
 };
@@ -345,7 +362,7 @@ static int refresh_all(struct refresh *r, struct error *err)
 
         if (is_recorded(r->facts, dataset) || is_simulated(dataset)) {
             rc = refresh_one(r, dataset, err);
-        } else if (stored) {    /* the user says that it is of another split */
+        } else if (stored) { /* the user says that it is of another split */
             r->has_changed = true;
             rc = store_audit_drop(r->store, stored->id, err);
         }

@@ -1,5 +1,5 @@
-/* Loads the tokenizer and the template of a run, and what the audit reads off them. What is broken is
- * told in words: the audit then says what it could not do. */
+/* Loads the tokenizer and the template of a run, and what the audit reads off them. What is broken
+ * is told in words: the audit then says what it could not do. */
 #include <string.h>
 
 #include "core/facts/audit_parts.h"
@@ -101,8 +101,8 @@ static int load_template(struct audit_engine *engine, const char *path, struct e
         return OK;
     engine->chat_template = NULL;
     if (rc == E_PARSE && failure.message[0]) {
-        engine->no_template = arena_printf(engine->arena, "template line %d: %s", failure.line,
-                                           failure.message);
+        engine->no_template =
+            arena_printf(engine->arena, "template line %d: %s", failure.line, failure.message);
         return OK;
     }
     return why_not(engine, path, rc, &why, &engine->no_template, err);
@@ -135,8 +135,8 @@ static const char *token_in(const struct audit_engine *engine, const struct run_
                          strcmp(s->raw_name, "eos_token") == 0);
         ptrdiff_t at = is_token ? str_find(tail, s->value) : -1;
 
-        if (at < 0 || (best && (at > best_at ||
-                                (at == best_at && strlen(s->value) <= strlen(best)))))
+        if (at < 0 ||
+            (best && (at > best_at || (at == best_at && strlen(s->value) <= strlen(best)))))
             continue;
         best = s->value;
         best_at = at;
@@ -151,7 +151,8 @@ static void find_turn_end(struct audit_engine *engine, const struct run_facts *f
     struct jinja_failure failure;
     struct arena *arena = arena_open(ARENA_RENDER_BYTES);
 
-    if (arena && json_parse(str_of(PROBE), false, engine->arena, &request.messages, NULL, NULL) == OK &&
+    if (arena &&
+        json_parse(str_of(PROBE), false, engine->arena, &request.messages, NULL, NULL) == OK &&
         chat_template_render(engine->chat_template, &request, &engine->jinja, arena, &output,
                              &failure, NULL) == OK) {
         struct str text = buf_view(&output.text);
@@ -222,7 +223,8 @@ int audit_engine_labeller(const struct audit_engine *engine, const struct label_
 
     if (!engine->tokenizer)
         return error_set(err, E_UNSUPPORTED, "%s",
-                         engine->no_tokenizer ? engine->no_tokenizer
-                                              : "the tokenizer folder of the run or its base model");
+                         engine->no_tokenizer
+                             ? engine->no_tokenizer
+                             : "the tokenizer folder of the run or its base model");
     return labeller_open(out, &parts, err);
 }

@@ -3,7 +3,7 @@
 #include "core/facts/audit_parts.h"
 #include "core/text/labels.h"
 
-#define MAX_MARKER 64      /* ids of a marker that are told */
+#define MAX_MARKER 64 /* ids of a marker that are told */
 
 /* ---- One row ---- */
 

@@ -1,5 +1,6 @@
-/* Rows as a user saved them from a collator (labels_sample.jsonl, token dumps): ids, labels, perhaps
- * an attention mask. Padding is told apart from the row; what was cut is told by the length. */
+/* Rows as a user saved them from a collator (labels_sample.jsonl, token dumps): ids, labels,
+ * perhaps an attention mask. Padding is told apart from the row; what was cut is told by the
+ * length. */
 #include "core/facts/audit_parts.h"
 
 #define IGNORED_LABEL (-100)
@@ -278,7 +279,7 @@ int audit_recorded(struct audit_job *job, struct audit *audit, struct error *err
         *err = why;
         return rc;
     }
-    if (rc != OK) {             /* what can be read of the file was */
+    if (rc != OK) { /* what can be read of the file was */
         audit->missing = arena_strdup(job->arena, why.message);
         audit->is_partial = true;
     }

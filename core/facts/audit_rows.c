@@ -124,8 +124,7 @@ static bool has_id(const struct seen_ids *seen, int64_t id)
     return false;
 }
 
-void audit_seen_of(const struct audit_ids *ids, const uint32_t *of, size_t n,
-                   struct seen_ids *out)
+void audit_seen_of(const struct audit_ids *ids, const uint32_t *of, size_t n, struct seen_ids *out)
 {
     out->max_id = NONE;
     out->n_new_ids = 0;
@@ -136,8 +135,8 @@ void audit_seen_of(const struct audit_ids *ids, const uint32_t *of, size_t n,
             continue;
         if (id > out->max_id)
             out->max_id = id;
-        if (ids->first_new != NONE && id >= ids->first_new &&
-            out->n_new_ids < AUDIT_MAX_NEW_IDS && !has_id(out, id))
+        if (ids->first_new != NONE && id >= ids->first_new && out->n_new_ids < AUDIT_MAX_NEW_IDS &&
+            !has_id(out, id))
             out->new_ids[out->n_new_ids++] = id;
     }
 }

@@ -1,6 +1,6 @@
-/* The rows of a data set rendered, tokenised and masked as the run's trainer does it, some hundred at a
- * time over the threads. Where the files leave two rules open, both are run: what they agree on needs
- * no assumption. One row's work: audit_label.c. */
+/* The rows of a data set rendered, tokenised and masked as the run's trainer does it, some hundred
+ * at a time over the threads. Where the files leave two rules open, both are run: what they agree
+ * on needs no assumption. One row's work: audit_label.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #include "core/jobs/parallel.h"
 #include "core/text/labels.h"
 
-#define BATCH_ROWS      256                     /* of the hooks too */
-#define BATCH_BYTES     ((size_t)32 << 20)      /* of trees, unless one row alone is larger */
-#define DIFFERENT_SHARE 0.02    /* of the rows: two rules that differ less give the same verdicts */
+#define BATCH_ROWS      256                /* of the hooks too */
+#define BATCH_BYTES     ((size_t)32 << 20) /* of trees, unless one row alone is larger */
+#define DIFFERENT_SHARE 0.02 /* of the rows: two rules that differ less give the same verdicts */
 
-struct tally {                  /* what verdicts rest on */
+struct tally { /* what verdicts rest on */
     int64_t n_masked, n_end, n_cut_answer, n_nothing_left, n_trained, n_trained_prompt;
 };
 
@@ -24,14 +24,14 @@ struct simulation {
     struct parallel *parallel;
     struct label_worker workers[PARALLEL_MAX];
     int n_workers;
-    struct arena *trees;                    /* of the rows of a batch */
-    const struct json *lines[BATCH_ROWS];   /* NULL: cannot be read, unreadable[i] says why */
+    struct arena *trees;                  /* of the rows of a batch */
+    const struct json *lines[BATCH_ROWS]; /* NULL: cannot be read, unreadable[i] says why */
     const char *unreadable[BATCH_ROWS];
     struct label_result results[BATCH_ROWS];
     size_t n;
     struct tally first, second;
-    bool is_same;                           /* both rules gave the same for every row */
-    bool has_long;                          /* a row longer than the limit */
+    bool is_same;  /* both rules gave the same for every row */
+    bool has_long; /* a row longer than the limit */
 };
 
 /* ---- A batch ---- */
@@ -52,8 +52,9 @@ static int read_batch(struct simulation *s, struct rows *rows, struct error *err
             break;
         bool is_row = json_is(line, JSON_OBJECT);
         s->lines[s->n] = is_row ? line : NULL;
-        s->unreadable[s->n] =
-            is_row ? NULL : line ? "no JSON object" : arena_strdup(s->trees, why.message);
+        s->unreadable[s->n] = is_row ? NULL
+                              : line ? "no JSON object"
+                                     : arena_strdup(s->trees, why.message);
         s->n++;
     }
     return rc;
@@ -85,7 +86,8 @@ static void compare(struct simulation *s, const struct label_result *result)
     add_to(&s->first, a);
     add_to(&s->second, b);
     if (a->n_tokens != b->n_tokens || a->n_trained != b->n_trained ||
-        a->n_trained_prompt != b->n_trained_prompt || (a->flags & ~of_text) != (b->flags & ~of_text))
+        a->n_trained_prompt != b->n_trained_prompt ||
+        (a->flags & ~of_text) != (b->flags & ~of_text))
         s->is_same = false;
 }
 
@@ -221,9 +223,8 @@ static void conclude(struct simulation *s)
         return;
     if (verdicts_may_differ(s)) {
         give_up(s, policy->missing);
-        s->audit->assumption = arena_printf(
-            s->job->arena, "%s and %s give other labels", policy->version_assumption,
-            policy->other_assumption);
+        s->audit->assumption = arena_printf(s->job->arena, "%s and %s give other labels",
+                                            policy->version_assumption, policy->other_assumption);
         return;
     }
     assume(s->job, s->audit, policy->version_assumption);
@@ -293,7 +294,7 @@ static int simulate(struct simulation *s, struct error *err)
                                 rc == E_UNSUPPORTED && is_open && broken ? broken : why.message));
         return OK;
     }
-    if (rc != OK) {             /* what can be read of the file was */
+    if (rc != OK) { /* what can be read of the file was */
         audit->missing = arena_strdup(s->job->arena, why.message);
         audit->is_partial = true;
     }

@@ -1,5 +1,5 @@
-/* One row of an audit again, whole: found in its file, labelled by the same rule. Tokenizer, template
- * and file stay open for the next row. */
+/* One row of an audit again, whole: found in its file, labelled by the same rule. Tokenizer,
+ * template and file stay open for the next row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,10 +88,10 @@ const struct tokenizer *audit_window_tokenizer(const struct audit_window *window
 /* ---- Finding a row ---- */
 
 struct spot {
-    int64_t at;                 /* byte to begin at; NONE: the beginning of the file */
-    int64_t line_row;           /* number of the row that stands there */
-    size_t n_skipped;           /* lines to pass over from there */
-    size_t index;               /* in a batch */
+    int64_t at;       /* byte to begin at; NONE: the beginning of the file */
+    int64_t line_row; /* number of the row that stands there */
+    size_t n_skipped; /* lines to pass over from there */
+    size_t index;     /* in a batch */
 };
 
 /* The place of the nearest readable row at or before the one asked for: the importer kept no place
@@ -109,8 +109,7 @@ static struct spot spot_of(const struct audit_window *w, int64_t row)
         k += !(audit->rows[i].flags & AUDIT_UNREADABLE);
     if (near < 0 || k >= n || samples[k].at < 0)
         return (struct spot){.at = NONE, .n_skipped = (size_t)row};
-    struct spot spot = {
-        .at = samples[k].at, .line_row = near, .n_skipped = (size_t)(row - near)};
+    struct spot spot = {.at = samples[k].at, .line_row = near, .n_skipped = (size_t)(row - near)};
     while (near == row && spot.index < k && samples[k - spot.index - 1].at == spot.at)
         spot.index++;
     return spot;

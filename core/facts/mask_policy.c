@@ -1,5 +1,6 @@
 /* Which trainer's mask rules a run followed: the framework by what its files prove, in the order of
- * MASKS.md ("Which policy"). The rules of each are in mask_policy_*.c; nothing is simulated here. */
+ * MASKS.md ("Which policy"). The rules of each are in mask_policy_*.c; nothing is simulated here.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -121,7 +122,8 @@ static const char *versioned(const struct policy_maker *maker, const char *shown
     return version ? arena_printf(maker->arena, "%s %s", shown, version) : shown;
 }
 
-/* What proves a framework: an importer, a class, lines of the log, settings of its own, a package. */
+/* What proves a framework: an importer, a class, lines of the log, settings of its own, a package.
+ */
 struct proof {
     const char *importers[3], *class, *event, *package;
     const char *raw[6];
@@ -144,9 +146,8 @@ static bool by_setting(struct policy_maker *maker, const struct setting *setting
 {
     if (!setting)
         return false;
-    maker->out->because =
-        arena_printf(maker->arena, "%s in %s", setting->raw_name,
-                     policy_place(maker, setting->source_id, setting->line));
+    maker->out->because = arena_printf(maker->arena, "%s in %s", setting->raw_name,
+                                       policy_place(maker, setting->source_id, setting->line));
     return true;
 }
 
@@ -160,9 +161,8 @@ static bool by_package(struct policy_maker *maker, const char *package)
         const struct setting *s = &maker->facts->settings[i];
 
         if (s->value == version) {
-            maker->out->because =
-                arena_printf(maker->arena, "%s %s in %s", package, version,
-                             policy_place(maker, s->source_id, s->line));
+            maker->out->because = arena_printf(maker->arena, "%s %s in %s", package, version,
+                                               policy_place(maker, s->source_id, s->line));
             return true;
         }
     }
@@ -252,13 +252,13 @@ static void unknown(struct policy_maker *maker)
         out->framework = "transformers' Trainer";
         out->because = arena_printf(maker->arena, "%s in %s", class->value,
                                     policy_place(maker, class->source_id, NONE));
-        out->missing = arena_printf(maker->arena, "%s (the run's own code made the labels)",
-                                    ASK_FOR_LABELS);
+        out->missing =
+            arena_printf(maker->arena, "%s (the run's own code made the labels)", ASK_FOR_LABELS);
         return;
     }
-    out->missing = arena_printf(
-        maker->arena, "the training arguments or the log, to know the trainer; or %s",
-        ASK_FOR_LABELS);
+    out->missing =
+        arena_printf(maker->arena, "the training arguments or the log, to know the trainer; or %s",
+                     ASK_FOR_LABELS);
 }
 
 static bool is_simulated_kind(enum run_kind kind)
@@ -288,7 +288,8 @@ static void choose(struct policy_maker *maker)
     } else if (is_proven(maker, &UNSLOTH)) {
         out->framework = versioned(maker, "Unsloth", "unsloth");
         policy_unsloth(maker);
-    } else if (is_proven(maker, &TRL) || (!is_other_trainer(maker) && is_proven(maker, &TRL_LOOSE))) {
+    } else if (is_proven(maker, &TRL) ||
+               (!is_other_trainer(maker) && is_proven(maker, &TRL_LOOSE))) {
         out->framework = versioned(maker, "TRL", "trl");
         policy_trl(maker);
     } else {
@@ -298,8 +299,7 @@ static void choose(struct policy_maker *maker)
         out->missing = ASK_FOR_LABELS;
 }
 
-void mask_policy_choose(const struct run_facts *facts, struct arena *arena,
-                        struct mask_policy *out)
+void mask_policy_choose(const struct run_facts *facts, struct arena *arena, struct mask_policy *out)
 {
     struct policy_maker maker = {.facts = facts, .arena = arena, .out = out};
 

@@ -82,8 +82,8 @@ static bool states(const struct run_facts *facts, int64_t source_id, const char 
 static bool is_template(const struct policy_maker *maker, const struct source *source)
 {
     bool is_file = strcmp(source->importer, "chat_template") == 0;
-    bool is_config = strcmp(source->importer, "tokenizer") == 0 &&
-                     is_named(source, "tokenizer_config.json");
+    bool is_config =
+        strcmp(source->importer, "tokenizer") == 0 && is_named(source, "tokenizer_config.json");
 
     return (is_file || is_config) && states(maker->facts, source->id, "has_chat_template", "true");
 }
@@ -91,7 +91,7 @@ static bool is_template(const struct policy_maker *maker, const struct source *s
 /* chat_template.jinja, then chat_template.json, then the configuration. */
 static int kind_of_template(const struct source *source)
 {
-    return is_named(source, "chat_template.jinja") ? 0
+    return is_named(source, "chat_template.jinja")      ? 0
            : strcmp(source->importer, "tokenizer") == 0 ? 2
                                                         : 1;
 }
@@ -112,8 +112,8 @@ static const struct source *best(const struct policy_maker *maker,
 
         if (rank < 0 || source->state == SOURCE_GONE)
             continue;
-        if (found && (rank > found_rank ||
-                      (rank == found_rank && (!kind || kind(source) >= kind(found)))))
+        if (found &&
+            (rank > found_rank || (rank == found_rank && (!kind || kind(source) >= kind(found)))))
             continue;
         found = source;
         found_rank = rank;

@@ -1,6 +1,6 @@
 /* TRL's SFTTrainer, its response-template collator, and Unsloth on top of it (MASKS.md 1 and 2).
- * A version's behaviour is chosen by what proves it: a stated version, lines that only some versions
- * print, arguments that only some have. */
+ * A version's behaviour is chosen by what proves it: a stated version, lines that only some
+ * versions print, arguments that only some have. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 /* ---- Versions ---- */
 
 struct span_of_versions {
-    const char *from, *to;              /* inclusive; equal: stated */
+    const char *from, *to; /* inclusive; equal: stated */
 };
 
 static void at_least(struct span_of_versions *span, const char *version)
@@ -79,13 +79,14 @@ static bool is_since(const char *version, const char *since)
 
 static int64_t trl_length(const struct policy_maker *maker, const char *version)
 {
-    const struct setting *limit = facts_setting_on(maker->facts, SIDE_TOKENIZER, "model_max_length");
+    const struct setting *limit =
+        facts_setting_on(maker->facts, SIDE_TOKENIZER, "model_max_length");
     double model_limit;
     int64_t standard = TRL_LENGTH;
 
     /* 0.12 and older: the smaller of both */
-    if (!is_since(version, "0.13") && setting_number(limit, &model_limit) &&
-        model_limit >= 1 && model_limit < standard)
+    if (!is_since(version, "0.13") && setting_number(limit, &model_limit) && model_limit >= 1 &&
+        model_limit < standard)
         standard = (int64_t)model_limit;
     int64_t stated = policy_max_length(maker, standard, NULL);
     return stated == NONE && !is_since(version, "0.13") ? standard : stated;
@@ -252,7 +253,8 @@ static bool find_markers(const struct policy_maker *maker, struct label_policy *
 /* Lines that only train_on_responses_only prints. */
 static bool masks_responses(const struct policy_maker *maker)
 {
-    return policy_event(maker, "unsloth-removed") || policy_event(maker, "unsloth-labels-ignored") ||
+    return policy_event(maker, "unsloth-removed") ||
+           policy_event(maker, "unsloth-labels-ignored") ||
            facts_bool(maker->facts, "train_on_responses_only") == 1;
 }
 
@@ -278,7 +280,7 @@ void policy_unsloth(struct policy_maker *maker)
     out->policy = policy;
     out->is_known = true;
     if (is_removing || policy_event(maker, "unsloth-mask-markers"))
-        return;                 /* only newer versions print these */
+        return; /* only newer versions print these */
     out->other = policy;
     out->other.stops_at_end_tokens = false;
     out->other.drops_masked = false;

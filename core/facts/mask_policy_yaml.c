@@ -67,7 +67,8 @@ void policy_llamafactory(struct policy_maker *maker)
 
 /* ---- axolotl ---- */
 
-/* `type` of the first data set: a name, or an object of field names, which is an Alpaca of its own. */
+/* `type` of the first data set: a name, or an object of field names, which is an Alpaca of its own.
+ */
 static const char *dataset_type(const struct policy_maker *maker)
 {
     const struct run_facts *facts = maker->facts;
@@ -115,10 +116,8 @@ static bool rule_of_type(const char *type, struct label_policy *policy)
         enum mask_rule rule;
         const char *style;
     } TYPES[] = {
-        {"chat_template", MASK_AXOLOTL_CHAT, NULL},
-        {"alpaca_chat", MASK_AXOLOTL_PROMPT, "chat"},
-        {"alpaca", MASK_AXOLOTL_PROMPT, NULL},
-        {"completion", MASK_AXOLOTL_TEXT, NULL},
+        {"chat_template", MASK_AXOLOTL_CHAT, NULL},    {"alpaca_chat", MASK_AXOLOTL_PROMPT, "chat"},
+        {"alpaca", MASK_AXOLOTL_PROMPT, NULL},         {"completion", MASK_AXOLOTL_TEXT, NULL},
         {"input_output", MASK_AXOLOTL_SEGMENTS, NULL},
     };
 
@@ -150,8 +149,8 @@ void policy_axolotl(struct policy_maker *maker)
     policy.train_on_eos = text_named(maker, "train_on_eos");
     policy.train_on_eot = text_named(maker, "train_on_eot");
     policy.field_training = of_dataset(maker, "message_field_training");
-    policy.n_roles = setting_list(raw_named(maker, "roles_to_train"), maker->facts,
-                                  &policy.roles_to_train);
+    policy.n_roles =
+        setting_list(raw_named(maker, "roles_to_train"), maker->facts, &policy.roles_to_train);
     policy.n_eot_tokens =
         setting_list(raw_named(maker, "eot_tokens"), maker->facts, &policy.eot_tokens);
     out->policy = policy;

@@ -15,12 +15,12 @@ struct helper {
 };
 
 struct parallel {
-    int n_workers;              /* the owner's own thread is worker 0 */
+    int n_workers; /* the owner's own thread is worker 0 */
     struct helper helpers[PARALLEL_MAX];
     pthread_mutex_t lock;
     pthread_cond_t has_work, is_done;
     bool is_closing;
-    unsigned round;             /* counts the runs; a helper works once in each */
+    unsigned round; /* counts the runs; a helper works once in each */
     int n_busy;
     parallel_fn *fn;
     void *ctx;

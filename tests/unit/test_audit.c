@@ -1,4 +1,5 @@
-/* The audit of a run's rows: what is counted in recorded labels, what is kept, what is made anew. */
+/* The audit of a run's rows: what is counted in recorded labels, what is kept, what is made anew.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -63,8 +64,9 @@ static void supervised_tokens_of_recorded_rows_are_counted(void **state)
 
     write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
     const struct audit *audit = audit_of(
-        run, "{\"input_ids\": [151644, 7, 8, 151645, 198], \"labels\": [-100, -100, 8, 151645, -100]}\n"
-             "{\"input_ids\": [151644, 7], \"labels\": [-100, -100]}\n");
+        run,
+        "{\"input_ids\": [151644, 7, 8, 151645, 198], \"labels\": [-100, -100, 8, 151645, -100]}\n"
+        "{\"input_ids\": [151644, 7], \"labels\": [-100, -100]}\n");
 
     assert_non_null(audit);
     assert_int_equal(audit->basis, AUDIT_RECORDED);
@@ -111,11 +113,12 @@ static void padding_is_no_part_of_a_row(void **state)
     struct imported_run *run = *state;
 
     write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
-    const struct audit *audit = audit_of(
-        run,
-        "{\"input_ids\": [9, 8, 151645, 151643, 151643], \"labels\": [-100, 8, 151645, -100, -100]}\n"
-        "{\"input_ids\": [151643, 151643, 9, 8], \"labels\": [-100, -100, 9, 8]}\n"
-        "{\"input_ids\": [9, 8, 0, 0], \"labels\": [9, 8, -100, -100], \"attention_mask\": [1, 1, 0, 0]}\n");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [9, 8, 151645, 151643, 151643], \"labels\": [-100, 8, "
+                      "151645, -100, -100]}\n"
+                      "{\"input_ids\": [151643, 151643, 9, 8], \"labels\": [-100, -100, 9, 8]}\n"
+                      "{\"input_ids\": [9, 8, 0, 0], \"labels\": [9, 8, -100, -100], "
+                      "\"attention_mask\": [1, 1, 0, 0]}\n");
 
     assert_int_equal(audit->rows[0].n_tokens, 3);
     assert_int_equal(audit->rows[1].n_tokens, 2);
@@ -145,10 +148,12 @@ static void two_bos_are_told_from_two_equal_words(void **state)
 
     write(run, "tokenizer_config.json",
           "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\","
-          " \"added_tokens_decoder\": {\"1\": {\"content\": \"<s>\"}, \"2\": {\"content\": \"</s>\"}}}");
-    const struct audit *audit = audit_of(run, "{\"input_ids\": [1, 1, 5], \"labels\": [1, 1, 5]}\n"
-                                              "{\"input_ids\": [5, 5, 2], \"labels\": [5, 5, 2]}\n"
-                                              "{\"input_ids\": [1, 5, 2], \"labels\": [1, 5, 2]}\n");
+          " \"added_tokens_decoder\": {\"1\": {\"content\": \"<s>\"}, \"2\": {\"content\": "
+          "\"</s>\"}}}");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [1, 1, 5], \"labels\": [1, 1, 5]}\n"
+                      "{\"input_ids\": [5, 5, 2], \"labels\": [5, 5, 2]}\n"
+                      "{\"input_ids\": [1, 5, 2], \"labels\": [1, 5, 2]}\n");
 
     assert_int_equal(audit->bos_id, 1);
     assert_int_equal(flagged(audit, AUDIT_TWO_BOS), 1);
@@ -206,9 +211,9 @@ static void ids_beyond_the_vocabularies_are_named(void **state)
 static void a_batch_in_one_line_is_several_rows(void **state)
 {
     struct imported_run *run = *state;
-    const struct audit *audit = audit_of(
-        run, "{\"input_ids\": [[5, 6], [7, 8]], \"labels\": [[-100, 6], [-100, -100]]}\n"
-             "{\"input_ids\": [5], \"labels\": [5]}\n");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [[5, 6], [7, 8]], \"labels\": [[-100, 6], [-100, -100]]}\n"
+                      "{\"input_ids\": [5], \"labels\": [5]}\n");
 
     assert_int_equal(audit->n_rows, 3);
     assert_int_equal(audit->rows[1].n_trained, 0);
@@ -339,7 +344,8 @@ static void more_rows_than_a_block_come_back_as_they_were(void **state)
 
     buf_init(&text, 1 << 22);
     for (int i = 0; i < 5000; i++)
-        buf_printf(&text, "{\"input_ids\": [%d, 6], \"labels\": [-100, %d]}\n", i, i % 3 ? 6 : -100);
+        buf_printf(&text, "{\"input_ids\": [%d, 6], \"labels\": [-100, %d]}\n", i,
+                   i % 3 ? 6 : -100);
     const struct audit *audit = audit_of(run, text.p);
     buf_free(&text);
 
@@ -481,7 +487,10 @@ static void any_number_of_threads_counts_the_same(void **state)
     buf_init(&text, 1 << 20);
     for (int i = 0; i < 1000; i++)
         buf_printf(&text, "{\"prompt\": \"a%s\", \"completion\": \" %s\"}\n",
-                   i % 3 == 0 ? " b" : i % 7 ? "" : " b d c", i % 5 ? "c" : "c d");
+                   i % 3 == 0 ? " b"
+                   : i % 7    ? ""
+                              : " b d c",
+                   i % 5 ? "c" : "c d");
     write_trl(run, 4);
     write(run, "train.jsonl", text.p);
     imported_run_audit(run, NULL);
@@ -538,10 +547,10 @@ static void a_window_shows_recorded_rows_of_a_batch(void **state)
     struct imported_run *run = *state;
     struct audit_window *window = NULL;
     const struct labelled_row *row;
-    const struct audit *audit = audit_of(
-        run, "{\"input_ids\": [5], \"labels\": [5]}\n"
-             "{\"input_ids\": [[6, 7], [8, 9]], \"labels\": [[-100, 7], [-100, -100]]}\n"
-             "{\"input_ids\": [4], \"labels\": [4]}\n");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [5], \"labels\": [5]}\n"
+                      "{\"input_ids\": [[6, 7], [8, 9]], \"labels\": [[-100, 7], [-100, -100]]}\n"
+                      "{\"input_ids\": [4], \"labels\": [4]}\n");
 
     assert_int_equal(audit_window_open(&window, run->facts, audit, &run->err), OK);
     static const uint32_t FIRST[] = {5, 6, 8, 4};
@@ -593,8 +602,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_broken_tokenizer_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_number_of_threads_counts_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_window_shows_the_row_of_the_audit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_window_shows_recorded_rows_of_a_batch, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_window_shows_recorded_rows_of_a_batch, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
