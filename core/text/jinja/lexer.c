@@ -104,6 +104,8 @@ static void lex_comment(struct lexer *l)
     const char *from = l->p;
     const char *p = memmem(from, (size_t)(l->end - from), "#}", 2);
 
+    if (!p && from == l->end)
+        return; /* nothing left to miss an end */
     if (!p)
         jinja_compiler_fail(l->c, l->line, "missing end of comment tag");
     count_lines(l, from, p);
@@ -150,6 +152,10 @@ static void lex_raw(struct lexer *l, const char *body)
         const char *after;
 
         p = memmem(p, (size_t)(l->end - p), "{%", 2);
+        if (!p && body == l->end) {
+            l->p = l->end;
+            return;
+        }
         if (!p)
             jinja_compiler_fail(l->c, l->line, "missing end of raw directive");
         after = match_endraw(l, p + 2, &begin_sign, &end_sign);

@@ -153,7 +153,6 @@ struct value jinja_text_strip(struct value v, struct value chars, int sides, str
         if (sides & 1)
             s = unicode_strip_left(s);
         if (sides & 2)
-            s = unicode_strip_right(s);
         return v_slice(v, (size_t)(s.p - v.p), (size_t)(s.p - v.p) + s.n);
     }
     if (!is_str(chars)) {
@@ -274,10 +273,7 @@ static void split_space_right(struct vm *vm, struct list *out, struct value v, i
         size_t from;
 
         if (most-- == 0) {
-            struct str rest = unicode_strip_left(s);
-
-            from = (size_t)(rest.p - v.p);
-            jinja_list_add(vm, out, v_slice(v, from, from + rest.n));
+            jinja_list_add(vm, out, v_slice(v, 0, s.n));
             break;
         }
         from = word_begin(s);
