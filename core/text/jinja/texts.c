@@ -153,6 +153,7 @@ struct value jinja_text_strip(struct value v, struct value chars, int sides, str
         if (sides & 1)
             s = unicode_strip_left(s);
         if (sides & 2)
+            s = unicode_strip_right(s);
         return v_slice(v, (size_t)(s.p - v.p), (size_t)(s.p - v.p) + s.n);
     }
     if (!is_str(chars)) {
@@ -223,7 +224,6 @@ static void split_space(struct vm *vm, struct list *out, struct value v, int64_t
         int32_t codepoint = ' ';
 
         if (most-- == 0) {
-            s = unicode_strip_right(s);
             jinja_list_add(vm, out, v_slice(v, from, from + s.n));
             return;
         }
