@@ -17,6 +17,14 @@ static const struct split_word WORDS[] = {
     {"val", "eval"},  {"dev", "eval"},        {"train", "train"},  {"training", "train"},
 };
 
+static const char *split_of_word(const char *text, size_t n)
+{
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
+        if (strlen(WORDS[k].word) == n && strncasecmp(WORDS[k].word, text, n) == 0)
+            return WORDS[k].split;
+    return NULL;
+}
+
 static const char *split_of_words(const char *text, size_t n)
 {
     size_t i = 0;
@@ -26,10 +34,8 @@ static const char *split_of_words(const char *text, size_t n)
 
         while (i < n && isalpha((unsigned char)text[i]))
             i++;
-        for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
-            if (strlen(WORDS[k].word) == i - begin &&
-                strncasecmp(WORDS[k].word, text + begin, i - begin) == 0)
-                return WORDS[k].split;
+        if (split_of_word(text + begin, i - begin))
+            return split_of_word(text + begin, i - begin);
         i += i == begin;
     }
     return NULL;
@@ -45,6 +51,7 @@ const char *split_by_name(const char *path)
     const char *folder = name;
     while (folder > path && folder[-1] != '/')
         folder--;
-    split = split_of_words(folder, (size_t)(name - folder));
+    /* The whole name: a run called "qwen-test-3" holds training rows. */
+    split = split_of_word(folder, (size_t)(name - folder));
     return split ? split : "train";
 }
