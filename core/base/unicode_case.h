@@ -11,8 +11,9 @@
 
 #include "core/base/str.h"
 
-bool unicode_is_space(int32_t codepoint); /* str.isspace, \s */
-bool unicode_is_word(int32_t codepoint);  /* \w: letters, digits, underscore not counted */
+bool unicode_is_assigned(int32_t codepoint); /* in Unicode 14 */
+bool unicode_is_space(int32_t codepoint);    /* str.isspace, \s */
+bool unicode_is_word(int32_t codepoint);     /* \w: letters, digits, underscore not counted */
 bool unicode_is_identifier_start(int32_t codepoint);
 bool unicode_is_printable(int32_t codepoint); /* str.isprintable */
 bool unicode_is_alpha(int32_t codepoint);

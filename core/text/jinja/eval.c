@@ -28,16 +28,9 @@ struct value jinja_resolve(struct vm *vm, uint16_t name)
     return *known;
 }
 
-static inline struct value *slot_at(struct activation *act, struct place place)
-{
-    for (unsigned hops = place.hops; hops > 0; hops--)
-        act = act->outer;
-    return &act->slots[place.slot];
-}
-
 static inline struct value eval_name(const struct node *node, struct activation *act)
 {
-    struct value v = *slot_at(act, node->place);
+    struct value v = *jinja_slot_at(act, node->place);
 
     return v.type == V_MISSING ? jinja_v_undefined(U_NAME, v_none(), node->name) : v;
 }

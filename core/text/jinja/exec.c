@@ -17,13 +17,6 @@ struct activation *jinja_activation_new(struct vm *vm, const struct function *fu
     return act;
 }
 
-static inline struct value *slot_at(struct activation *act, struct place place)
-{
-    for (unsigned hops = place.hops; hops > 0; hops--)
-        act = act->outer;
-    return &act->slots[place.slot];
-}
-
 void jinja_scope_enter(struct vm *vm, const struct scope *scope, struct activation *act)
 {
     for (size_t i = 0; i < scope->n; i++) {
@@ -34,7 +27,7 @@ void jinja_scope_enter(struct vm *vm, const struct scope *scope, struct activati
             act->slots[load->slot] = jinja_resolve(vm, load->name);
             break;
         case LOAD_ALIAS:
-            act->slots[load->slot] = *slot_at(act, load->from);
+            act->slots[load->slot] = *jinja_slot_at(act, load->from);
             break;
         case LOAD_UNDEFINED:
             act->slots[load->slot] = v_missing();
@@ -69,18 +62,18 @@ static void unpack(struct vm *vm, const struct node *target, struct value v, str
 
 static void check_namespace(struct vm *vm, const struct node *target, struct activation *act)
 {
-    if (slot_at(act, target->a->place)->type != V_NAMESPACE)
+    if (jinja_slot_at(act, target->a->place)->type != V_NAMESPACE)
         jinja_error(vm, "cannot assign attribute on non-namespace object");
 }
 
 void jinja_assign(struct vm *vm, const struct node *target, struct value v, struct activation *act)
 {
     if (target->kind == E_NAME) {
-        *slot_at(act, target->place) = v;
+        *jinja_slot_at(act, target->place) = v;
     } else if (target->kind == E_NSREF) {
         check_namespace(vm, target, act);
-        jinja_dict_set(vm, slot_at(act, target->a->place)->dict, v_str(vm, target->name, F_LITERAL),
-                       v);
+        jinja_dict_set(vm, jinja_slot_at(act, target->a->place)->dict,
+                       v_str(vm, target->name, F_LITERAL), v);
     } else if (is_listy(v) && v.list->n == target->n) {
         for (size_t i = 0; i < target->n; i++)
             jinja_assign(vm, target->items[i], v.list->items[i], act);
@@ -92,7 +85,7 @@ void jinja_assign(struct vm *vm, const struct node *target, struct value v, stru
 static void export_names(struct vm *vm, const struct node *node, struct activation *act)
 {
     for (size_t i = 0; i < node->n_exports; i++)
-        vm->vars[node->exports[i]] = *slot_at(act, node->export_places[i]);
+        vm->vars[node->exports[i]] = *jinja_slot_at(act, node->export_places[i]);
 }
 
 /* ---- output ---- */
@@ -215,180 +208,6 @@ static void run_output(struct vm *vm, const struct node *node, struct activation
     }
 }
 
-/* ---- loops ---- */
-
-bool jinja_loop_next(struct vm *vm, struct loop *loop, struct value *out)
-{
-    if (loop->after.type != V_MISSING) {
-        *out = loop->after;
-        loop->after = v_missing();
-    } else if (!jinja_iter_next(vm, loop->iter, out)) {
-        return false;
-    }
-    loop->index0++;
-    loop->before = loop->current;
-    loop->current = *out;
-    return true;
-}
-
-int64_t jinja_loop_length(struct vm *vm, struct loop *loop)
-{
-    int64_t n;
-
-    if (loop->length >= 0)
-        return loop->length;
-    if (!loop->iter->is_generator && loop->iter->kind != I_LOOP &&
-        jinja_value_length(vm, loop->iter->source, &n)) {
-        loop->length = n;
-    } else {
-        struct list *rest = jinja_list_of(vm, (struct value){.type = V_ITER, .iter = loop->iter});
-
-        loop->iter = jinja_iter_of(vm, jinja_v_list(rest));
-        loop->length = rest->n + loop->index0 + 1 + (loop->after.type != V_MISSING);
-    }
-    return loop->length;
-}
-
-static struct value peek(struct vm *vm, struct loop *loop)
-{
-    if (loop->after.type == V_MISSING && !jinja_iter_next(vm, loop->iter, &loop->after))
-        loop->after = v_missing();
-    return loop->after;
-}
-
-struct value jinja_loop_attribute(struct vm *vm, struct loop *loop, struct str name, bool *found)
-{
-    struct value v;
-
-    *found = true;
-    if (str_is(name, "index"))
-        return v_int(loop->index0 + 1);
-    if (str_is(name, "index0"))
-        return v_int(loop->index0);
-    if (str_is(name, "first"))
-        return v_bool(loop->index0 == 0);
-    if (str_is(name, "last"))
-        return v_bool(peek(vm, loop).type == V_MISSING);
-    if (str_is(name, "length"))
-        return v_int(jinja_loop_length(vm, loop));
-    if (str_is(name, "revindex"))
-        return v_int(jinja_loop_length(vm, loop) - loop->index0);
-    if (str_is(name, "revindex0"))
-        return v_int(jinja_loop_length(vm, loop) - loop->index0 - 1);
-    if (str_is(name, "depth"))
-        return v_int(loop->depth0 + 1);
-    if (str_is(name, "depth0"))
-        return v_int(loop->depth0);
-    if (str_is(name, "previtem"))
-        return loop->index0 == 0 ? jinja_v_hint("there is no previous item") : loop->before;
-    if (str_is(name, "nextitem")) {
-        v = peek(vm, loop);
-        return v.type == V_MISSING ? jinja_v_hint("there is no next item") : v;
-    }
-    *found = false;
-    return v_missing();
-}
-
-static struct loop *loop_new(struct vm *vm, const struct node *node, struct iter *iter,
-                             int64_t depth0, struct activation *outer)
-{
-    struct loop *loop = jinja_take(vm, sizeof *loop);
-
-    *loop = (struct loop){
-        .iter = iter, .index0 = -1, .length = -1, .depth0 = depth0, .node = node, .outer = outer};
-    return loop;
-}
-
-/* Runs the body for what the iterator gives. `act` is where the body's variables are, `outer` where
- * the loop stands. */
-static enum flow run_loop(struct vm *vm, const struct node *node, struct iter *iter, int64_t depth0,
-                          struct activation *act, struct activation *outer)
-{
-    struct loop *loop = node->is_extended ? loop_new(vm, node, iter, depth0, outer) : NULL;
-    struct value item;
-    bool is_empty = true;
-    enum flow flow = FLOW_ON;
-
-    while (loop ? jinja_loop_next(vm, loop, &item) : jinja_iter_next(vm, iter, &item)) {
-        jinja_step(vm);
-        jinja_assign(vm, node->a, item, act);
-        if (loop)
-            *slot_at(act, node->place) = (struct value){.type = V_LOOP, .loop = loop};
-        jinja_scope_enter(vm, &node->scope, act);
-        flow = jinja_exec(vm, &node->body, act);
-        if (flow == FLOW_CONTINUE) {
-            flow = FLOW_ON;
-            continue;
-        }
-        if (flow == FLOW_BREAK)
-            break;
-        is_empty = false; /* not after break or continue: so Jinja2 runs the else then */
-    }
-    jinja_scope_leave(&node->scope, act);
-    if (!is_empty || node->other.n == 0)
-        return FLOW_ON;
-    jinja_scope_enter(vm, &node->other_scope, act);
-    flow = jinja_exec(vm, &node->other, act);
-    jinja_scope_leave(&node->other_scope, act);
-    return flow;
-}
-
-static struct iter *tested(struct vm *vm, const struct node *node, struct iter *from,
-                           struct activation *act)
-{
-    struct iter *iter = jinja_take(vm, sizeof *iter);
-
-    *iter = (struct iter){
-        .kind = I_TESTED, .is_generator = true, .from = from, .loop_node = node, .outer = act};
-    return iter;
-}
-
-static struct value run_recursive(struct vm *vm, const struct node *node, struct value iterable,
-                                  int64_t depth0, struct activation *outer)
-{
-    struct activation *act = jinja_activation_new(vm, node->function, outer);
-    struct capture capture;
-    struct iter *iter;
-
-    if (++vm->depth > vm->depth_limit)
-        jinja_too_much(vm, "depth");
-    jinja_check_stack(vm);
-    iter = jinja_iter_of(vm, iterable);
-    if (node->c)
-        iter = tested(vm, node, iter, outer);
-    jinja_capture_begin(vm, &capture);
-    run_loop(vm, node, iter, depth0, act, outer);
-    vm->depth--;
-    return jinja_capture_end(vm, &capture);
-}
-
-struct value jinja_loop_recurse(struct vm *vm, struct loop *loop, struct value iterable)
-{
-    if (!loop->node->is_recursive)
-        jinja_error(vm, "the loop must have the 'recursive' marker to be called recursively");
-    return run_recursive(vm, loop->node, iterable, loop->depth0 + 1, loop->outer);
-}
-
-static enum flow run_for_statement(struct vm *vm, const struct node *node, struct activation *act)
-{
-    struct value iterable = jinja_eval(vm, node->b, act);
-    struct iter here;
-    struct iter *iter = &here;
-
-    vm->line = node->line;
-    if (node->is_recursive) {
-        jinja_out_write(vm, run_recursive(vm, node, iterable, 0, act), node);
-        return FLOW_ON;
-    }
-    if (node->is_extended || node->c || iterable.type == V_ITER || iterable.type == V_LOOP)
-        iter = jinja_iter_of(vm, iterable);
-    else if (!jinja_value_iterate(vm, iterable, &here))
-        jinja_error(vm, "'%s' object is not iterable", jinja_value_type_name(iterable));
-    if (node->c)
-        iter = tested(vm, node, iter, act);
-    return run_loop(vm, node, iter, 0, act, act);
-}
-
 /* ---- blocks ---- */
 
 static enum flow run_captured(struct vm *vm, const struct node *node, struct activation *act,
@@ -432,8 +251,7 @@ static enum flow run_set_block(struct vm *vm, const struct node *node, struct ac
 static void write_joined(struct vm *vm, struct value v, const struct node *node)
 {
     if (!is_str(v))
-        jinja_error(vm, "sequence item: expected str instance, %s found",
-                    jinja_value_type_name(v));
+        jinja_error(vm, "sequence item: expected str instance, %s found", jinja_value_type_name(v));
     jinja_out_write(vm, v, node);
 }
 
@@ -495,7 +313,7 @@ static void run_macro(struct vm *vm, const struct node *node, struct activation 
 {
     struct value v = new_macro(vm, node, act);
 
-    *slot_at(act, node->place) = v;
+    *jinja_slot_at(act, node->place) = v;
     if (node->export)
         vm->vars[node->export - 1] = v;
 }
@@ -568,7 +386,7 @@ static enum flow exec_statement(struct vm *vm, const struct node *node, struct a
                 return jinja_exec(vm, &node->items[i]->body, act);
         return jinja_exec(vm, &node->other, act);
     case S_FOR:
-        return run_for_statement(vm, node, act);
+        return jinja_run_for_statement(vm, node, act);
     case S_SET:
         if (node->a->kind == E_NSREF)
             check_namespace(vm, node->a, act);

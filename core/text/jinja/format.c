@@ -1,22 +1,11 @@
-/* Formatting: the % operator, str.format with its specifications, strftime. See jinja_parts.h. */
+/* Formatting: str.format with its specifications. See jinja_parts.h. The % operator is
+ * format_percent.c, strftime format_time.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "core/text/jinja/jinja_parts.h"
-
-#define MOST_WIDTH 100000
-
-struct spec {
-    struct str fill;
-    char align; /* '\0': as the type wants it */
-    char sign;
-    bool is_alternate, has_zero, has_comma, has_underscore;
-    int64_t width, precision; /* -1: not given */
-    char type;
-};
+#include "core/text/jinja/format.h"
 
 /* ---- numbers ---- */
 
@@ -57,7 +46,7 @@ static void float_digits(struct text *out, double f, char type, int64_t precisio
     jinja_text_puts(out, digits);
 }
 
-static void int_digits(struct text *out, struct value v, char type)
+void jinja_format_int_digits(struct text *out, struct value v, char type)
 {
     static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
     uint64_t u = v.i < 0 ? (uint64_t)0 - (uint64_t)v.i : (uint64_t)v.i;
@@ -79,7 +68,7 @@ static void int_digits(struct text *out, struct value v, char type)
     jinja_text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
-static bool is_negative(struct value v)
+bool jinja_format_is_negative(struct value v)
 {
     return v.type == V_FLOAT ? signbit(v.f) && !isnan(v.f)
            : v.type == V_BIG ? v.big->negative
@@ -104,8 +93,8 @@ static struct str grouped(struct vm *vm, struct str digits, char separator, size
     return str_from(out.p, out.n);
 }
 
-static void put_padded(struct text *out, const struct spec *spec, struct str sign, struct str body,
-                       char align)
+void jinja_format_put_padded(struct text *out, const struct spec *spec, struct str sign,
+                             struct str body, char align)
 {
     int64_t n = (int64_t)(sign.n + jinja_text_count(out->vm, body));
     int64_t missing = spec->width > n ? spec->width - n : 0;
@@ -123,14 +112,14 @@ static void put_padded(struct text *out, const struct spec *spec, struct str sig
     jinja_text_fill(out, spec->fill, missing - left);
 }
 
-static void put_number(struct text *out, struct value v, const struct spec *spec)
+void jinja_format_put_number(struct text *out, struct value v, const struct spec *spec)
 {
     struct text digits = {.vm = out->vm}, sign = {.vm = out->vm};
     struct str body;
     char type = spec->type;
     bool is_float = v.type == V_FLOAT || (type && strchr("eEfFgG%", type));
 
-    if (is_negative(v))
+    if (jinja_format_is_negative(v))
         jinja_text_putc(&sign, '-');
     else if (spec->sign == '+' || spec->sign == ' ')
         jinja_text_putc(&sign, spec->sign);
@@ -141,7 +130,7 @@ static void put_number(struct text *out, struct value v, const struct spec *spec
             jinja_text_putc(&sign, '0');
             jinja_text_putc(&sign, type);
         }
-        int_digits(&digits, v, type);
+        jinja_format_int_digits(&digits, v, type);
     } else if (!type && spec->precision < 0) {
         jinja_print_str(&digits, v_float(fabs(v.f)));
     } else {
@@ -165,22 +154,22 @@ static void put_number(struct text *out, struct value v, const struct spec *spec
     if (spec->has_comma || spec->has_underscore)
         body = grouped(out->vm, body, spec->has_comma ? ',' : '_',
                        type && strchr("xXob", type) ? 4 : 3);
-    put_padded(out, spec, str_from(sign.p ? sign.p : "", sign.n), body,
-               spec->align      ? spec->align
-               : spec->has_zero ? '='
-                                : '>');
+    jinja_format_put_padded(out, spec, str_from(sign.p ? sign.p : "", sign.n), body,
+                            spec->align      ? spec->align
+                            : spec->has_zero ? '='
+                                             : '>');
 }
 
-static void put_text(struct text *out, struct str s, const struct spec *spec)
+void jinja_format_put_text(struct text *out, struct str s, const struct spec *spec)
 {
     if (spec->precision >= 0)
         s = str_first(s, jinja_text_offset(out->vm, s, (size_t)spec->precision));
-    put_padded(out, spec, str_from("", 0), s, spec->align ? spec->align : '<');
+    jinja_format_put_padded(out, spec, str_from("", 0), s, spec->align ? spec->align : '<');
 }
 
 /* ---- specifications of format ---- */
 
-static int64_t take_number(struct vm *vm, struct str *s)
+int64_t jinja_format_take_number(struct vm *vm, struct str *s)
 {
     int64_t n = 0;
 
@@ -193,7 +182,7 @@ static int64_t take_number(struct vm *vm, struct str *s)
     return n;
 }
 
-static bool take_char(struct str *s, char c)
+bool jinja_format_take_char(struct str *s, char c)
 {
     if (s->n == 0 || s->p[0] != c)
         return false;
@@ -224,22 +213,22 @@ static struct spec parse_spec(struct vm *vm, struct str s)
         spec.sign = s.p[0];
         s = str_skip(s, 1);
     }
-    spec.is_alternate = take_char(&s, '#');
-    if (take_char(&s, '0')) {
+    spec.is_alternate = jinja_format_take_char(&s, '#');
+    if (jinja_format_take_char(&s, '0')) {
         spec.has_zero = true;
         if (!spec.align)
             spec.fill = str_of("0");
     }
     if (s.n && s.p[0] >= '0' && s.p[0] <= '9')
-        spec.width = take_number(vm, &s);
+        spec.width = jinja_format_take_number(vm, &s);
     else if (spec.has_zero)
         spec.width = 0;
-    spec.has_comma = take_char(&s, ',');
-    spec.has_underscore = take_char(&s, '_');
-    if (take_char(&s, '.')) {
+    spec.has_comma = jinja_format_take_char(&s, ',');
+    spec.has_underscore = jinja_format_take_char(&s, '_');
+    if (jinja_format_take_char(&s, '.')) {
         if (s.n == 0 || s.p[0] < '0' || s.p[0] > '9')
             jinja_error(vm, "format specifier missing precision");
-        spec.precision = take_number(vm, &s);
+        spec.precision = jinja_format_take_number(vm, &s);
     }
     if (s.n) {
         spec.type = s.p[0];
@@ -269,7 +258,7 @@ void jinja_format_spec(struct text *out, struct value v, struct str text)
             jinja_error(vm, "unknown format code for object of type 'str'");
         if (spec.has_zero && !spec.align)
             spec.align = '<';
-        put_text(out, str_v(v), &spec);
+        jinja_format_put_text(out, str_v(v), &spec);
         return;
     }
     if (v.type == V_BOOL && !spec.type) {
@@ -282,7 +271,7 @@ void jinja_format_spec(struct text *out, struct value v, struct str text)
         jinja_error(vm, "precision not allowed in integer format specifier");
     if (spec.type == 'd' || spec.type == 'n')
         spec.type = v.type == V_FLOAT ? 'g' : '\0';
-    put_number(out, v, &spec);
+    jinja_format_put_number(out, v, &spec);
 }
 
 /* ---- str.format ---- */
@@ -310,7 +299,7 @@ static struct value field_argument(struct braces *b, struct str name)
             jinja_error(vm, "cannot switch from automatic field numbering to manual field "
                             "specification");
         b->next = -1;
-        at = take_number(vm, &name);
+        at = jinja_format_take_number(vm, &name);
     } else {
         for (size_t k = 0; k < b->call->n_names; k++)
             if (str_eq(b->call->names[k], name))
@@ -340,7 +329,7 @@ static struct value field_value(struct braces *b, struct str field)
 
     field = str_skip(field, n);
     while (field.n) {
-        if (take_char(&field, '.')) {
+        if (jinja_format_take_char(&field, '.')) {
             n = name_end(field);
             if (n == 0)
                 jinja_error(vm, "empty attribute in format string");
@@ -359,7 +348,7 @@ static struct value field_value(struct braces *b, struct str field)
             jinja_error(vm, "empty attribute in format string");
         if (key.p[0] >= '0' && key.p[0] <= '9') {
             struct str digits = key;
-            int64_t at = take_number(vm, &digits);
+            int64_t at = jinja_format_take_number(vm, &digits);
 
             v = jinja_value_item(vm, v, digits.n ? v_str(vm, key, 0) : v_int(at));
         } else {
@@ -391,7 +380,7 @@ static void put_field(struct braces *b, struct str field)
     }
     v = field_value(b, str_first(field, n));
     field = str_skip(field, n);
-    if (take_char(&field, '!')) {
+    if (jinja_format_take_char(&field, '!')) {
         if (field.n == 0)
             jinja_error(vm, "unmatched '{' in format spec");
         conversion = field.p[0];
@@ -399,7 +388,7 @@ static void put_field(struct braces *b, struct str field)
         if (field.n && field.p[0] != ':')
             jinja_error(vm, "expected ':' after conversion specifier");
     }
-    if (take_char(&field, ':')) {
+    if (jinja_format_take_char(&field, ':')) {
         struct braces inner = {
             .out = {.vm = vm}, .call = b->call, .next = b->next, .depth = b->depth + 1};
 
@@ -470,219 +459,6 @@ struct value jinja_format_braces(struct vm *vm, struct value format, const struc
 
     format_into(&b, str_v(format));
     v = jinja_text_value(&b.out);
-    v.flags = format.flags & F_MARKUP;
-    return v;
-}
-
-/* ---- the % operator ---- */
-
-struct percent {
-    struct text out;
-    struct value args;
-    size_t next, n; /* of a tuple, or of one value */
-    bool is_markup, is_mapping;
-};
-
-static struct value next_argument(struct percent *p)
-{
-    if (p->next >= p->n)
-        jinja_error(p->out.vm, "not enough arguments for format string");
-    return p->args.type == V_TUPLE ? p->args.list->items[p->next++] : (p->next++, p->args);
-}
-
-static struct value named_argument(struct percent *p, struct str *s)
-{
-    struct vm *vm = p->out.vm;
-    size_t n = 0, depth = 1;
-    const struct value *member;
-
-    if (!p->is_mapping)
-        jinja_error(vm, "format requires a mapping");
-    *s = str_skip(*s, 1);
-    for (; n < s->n && depth; n++)
-        depth += (size_t)(s->p[n] == '(') - (size_t)(s->p[n] == ')');
-    if (depth)
-        jinja_error(vm, "incomplete format key");
-    if (p->args.type != V_DICT)
-        jinja_error(vm, "indices must be integers, not str");
-    member = jinja_dict_get(vm, p->args.dict, v_str(vm, str_first(*s, n - 1), 0));
-    if (!member)
-        jinja_error(vm, "KeyError: '%.*s'", (int)((n - 1) & 0x7F), s->p);
-    *s = str_skip(*s, n);
-    p->next = p->n;
-    return *member;
-}
-
-static int64_t percent_number(struct percent *p, struct str *s)
-{
-    if (take_char(s, '*'))
-        return jinja_value_index(p->out.vm, next_argument(p), "*");
-    return take_number(p->out.vm, s);
-}
-
-static struct value number_for(struct percent *p, struct value v, char type)
-{
-    struct vm *vm = p->out.vm;
-    bool wants_float = strchr("eEfFgG", type) != NULL;
-
-    if (v.type == V_UNDEFINED && wants_float)
-        jinja_undefined_error(vm, v);
-    if (!is_number(v))
-        jinja_error(vm, "%%%c format: a real number is required, not %s", type,
-                    jinja_value_type_name(v));
-    if (wants_float)
-        return v_float(jinja_value_double(vm, v));
-    if (v.type == V_FLOAT) {
-        if (strchr("xXo", type))
-            jinja_error(vm, "%%%c format: an integer is required, not float", type);
-        if (!isfinite(v.f))
-            jinja_error(vm, "cannot convert float infinity or NaN to integer");
-        return jinja_int_of_double(vm, v.f);
-    }
-    return v.type == V_BOOL ? v_int(v.i) : v;
-}
-
-static struct str percent_text(struct percent *p, struct value v, char type)
-{
-    struct text one = {.vm = p->out.vm};
-
-    if (type == 's' && p->is_markup) {
-        v = jinja_value_escape(p->out.vm, v);
-        return str_v(v);
-    }
-    if (type == 's') {
-        jinja_print_str(&one, v);
-    } else {
-        jinja_print_repr(&one, v);
-        if (p->is_markup) {
-            struct text escaped = {.vm = p->out.vm};
-
-            jinja_escape_into(&escaped, str_from(one.p, one.n));
-            one = escaped;
-        }
-    }
-    return str_from(one.p ? one.p : "", one.n);
-}
-
-static void percent_char(struct percent *p, struct value v, struct spec *spec)
-{
-    struct vm *vm = p->out.vm;
-    struct text one = {.vm = vm};
-
-    if (is_str(v) && jinja_text_count(vm, str_v(v)) == 1) {
-        put_text(&p->out, str_v(v), spec);
-        return;
-    }
-    if (!is_intlike(v))
-        jinja_error(vm, "%%c requires int or char");
-    if (v.i < 0 || v.i > 0x10FFFF)
-        jinja_error(vm, "%%c arg not in range(0x110000)");
-    jinja_text_codepoint(&one, (int32_t)v.i);
-    put_text(&p->out, str_from(one.p, one.n), spec);
-}
-
-static void percent_one(struct percent *p, struct str *s)
-{
-    struct vm *vm = p->out.vm;
-    struct spec spec = {.fill = str_of(" "), .width = -1, .precision = -1, .align = '>'};
-    struct value v = v_missing();
-    bool is_left = false;
-    char type;
-
-    if (s->n && s->p[0] == '(')
-        v = named_argument(p, s);
-    for (; s->n && s->p[0] && strchr("-+ #0", s->p[0]); *s = str_skip(*s, 1)) {
-        is_left = is_left || s->p[0] == '-';
-        spec.is_alternate = spec.is_alternate || s->p[0] == '#';
-        spec.has_zero = spec.has_zero || s->p[0] == '0';
-        if (s->p[0] == '+' || (s->p[0] == ' ' && !spec.sign))
-            spec.sign = s->p[0];
-    }
-    spec.width = percent_number(p, s);
-    if (spec.width < 0) {
-        is_left = true;
-        spec.width = -spec.width;
-    }
-    if (spec.width > MOST_WIDTH)
-        jinja_too_much(vm, "width");
-    if (take_char(s, '.')) {
-        spec.precision = percent_number(p, s);
-        if (spec.precision < 0)
-            spec.precision = 0;
-    }
-    while (s->n && (s->p[0] == 'h' || s->p[0] == 'l' || s->p[0] == 'L'))
-        *s = str_skip(*s, 1);
-    if (s->n == 0)
-        jinja_error(vm, "incomplete format");
-    type = s->p[0];
-    *s = str_skip(*s, 1);
-    if (type == '%') {
-        jinja_text_putc(&p->out, '%');
-        return;
-    }
-    if (!type || !strchr("diouxXeEfFgGcrsa", type))
-        jinja_error(vm, "unsupported format character '%c'", type);
-    if (v.type == V_MISSING)
-        v = next_argument(p);
-    if (is_left)
-        spec.align = '<';
-    if (type == 's' || type == 'r' || type == 'a') {
-        put_text(&p->out, percent_text(p, v, type), &spec);
-        return;
-    }
-    if (type == 'c') {
-        spec.precision = -1;
-        percent_char(p, v, &spec);
-        return;
-    }
-    v = number_for(p, v, type);
-    if (spec.has_zero && !is_left) {
-        spec.align = '=';
-        spec.fill = str_of("0");
-    }
-    spec.type = type == 'd' || type == 'i' || type == 'u' ? '\0' : type;
-    if (v.type != V_FLOAT && spec.precision >= 0) {
-        struct text digits = {.vm = vm};
-
-        int_digits(&digits, v, type);
-        if ((int64_t)digits.n < spec.precision) { /* as many digits at least */
-            struct text all = {.vm = vm};
-
-            jinja_text_fill(&all, str_of("0"), spec.precision - (int64_t)digits.n);
-            jinja_text_add(&all, digits.p, digits.n);
-            digits = all;
-        }
-        put_padded(&p->out, &spec,
-                   is_negative(v) ? str_of("-")
-                   : spec.sign    ? str_from(&spec.sign, 1)
-                                  : str_of(""),
-                   str_from(digits.p, digits.n), spec.align);
-        return;
-    }
-    put_number(&p->out, v, &spec);
-}
-
-struct value jinja_format_percent(struct vm *vm, struct value format, struct value args)
-{
-    struct percent p = {.out = {.vm = vm}, .args = args, .is_markup = format.flags & F_MARKUP};
-    struct str s = str_v(format);
-    struct value v;
-
-    p.n = args.type == V_TUPLE ? args.list->n : 1;
-    p.is_mapping = args.type == V_DICT || args.type == V_LIST || args.type == V_UNDEFINED;
-    while (s.n) {
-        const char *hit = memchr(s.p, '%', s.n);
-        size_t n = hit ? (size_t)(hit - s.p) : s.n;
-
-        jinja_text_add(&p.out, s.p, n);
-        if (!hit)
-            break;
-        s = str_skip(s, n + 1);
-        percent_one(&p, &s);
-    }
-    if (p.next < p.n && !p.is_mapping)
-        jinja_error(vm, "not all arguments converted during string formatting");
-    v = jinja_text_value(&p.out);
     v.flags = format.flags & F_MARKUP;
     return v;
 }

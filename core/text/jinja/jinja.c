@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text/jinja/jinja_parts.h"
+#include "core/text/jinja/compiler.h"
 
 #define PROGRAM_BYTES ((size_t)256 << 20)
 #define FOLD_BYTES    ((size_t)16 << 20)
@@ -263,7 +263,7 @@ int jinja_render(const struct jinja_program *program, const struct json *context
                  const struct jinja_settings *settings, struct jinja_output *output,
                  struct jinja_failure *failure, struct error *err)
 {
-    struct jinja_failure ignored;
+    struct jinja_failure ignored = {.kind = JINJA_RUNTIME};
     jmp_buf jump;
     struct vm vm;
     char here;

@@ -11,167 +11,7 @@
 #include <setjmp.h>
 
 #include "core/text/jinja/jinja.h"
-
-/* ---- values ---- */
-
-enum value_type {
-    V_MISSING, /* no value at all: an unset variable, an argument that was not given */
-    V_UNDEFINED,
-    V_NONE,
-    V_BOOL,
-    V_INT,
-    V_BIG, /* an integer beyond 64 bits */
-    V_FLOAT,
-    V_STR,
-    V_LIST,
-    V_TUPLE,
-    V_DICT,
-    V_RANGE,
-    V_NAMESPACE,
-    V_VIEW, /* of a dict: keys, values, items */
-    V_ITER, /* generators and iterators: once, lazily */
-    V_LOOP,
-    V_MACRO,
-    V_METHOD, /* bound */
-    V_GLOBAL, /* a function of the environment */
-    V_CYCLER,
-    V_JOINER,
-    V_BYTES
-};
-
-/* flags of a text */
-#define F_MARKUP  1 /* markupsafe's Markup */
-#define F_LITERAL 2 /* a slice of the template's own text */
-#define F_CONTEXT 4 /* a slice of a text of the context */
-
-/* how an undefined came to be, in aux: which message it has */
-enum undefined_kind { U_NAME, U_ATTRIBUTE, U_HINT, U_UNSAFE };
-
-struct value {
-    uint8_t type, flags;
-    uint16_t aux; /* undefined: kind, and type of the object << 8; global: which; view: which */
-    uint32_t n;   /* bytes of a text; of the name of an undefined */
-    union {
-        const char *p;
-        int64_t i;
-        double f;
-        struct big *big;
-        struct list *list;
-        struct dict *dict;
-        struct range *range;
-        struct iter *iter;
-        struct loop *loop;
-        struct macro *macro;
-        struct method *method;
-        struct cycler *cycler;
-        struct joiner *joiner;
-    };
-};
-
-struct big { /* magnitude, least limb first, base 10^9; no leading zero limbs */
-    bool negative;
-    uint32_t n;
-    uint32_t limb[];
-};
-
-struct list { /* lists and tuples; a groupby tuple has is_group */
-    struct value *items;
-    uint32_t n, capacity;
-    bool is_group;
-};
-
-struct entry {
-    struct value key, value;
-    uint64_t hash;
-};
-
-struct dict { /* insertion order; the table is there from DICT_FEW entries on */
-    struct entry *entries;
-    uint32_t n, capacity;
-    uint32_t *table; /* place + 1 */
-    uint32_t mask;
-    bool is_hashed; /* entries have their hash */
-};
-#define DICT_FEW 8
-
-struct range {
-    int64_t start, step, n, stop;
-};
-
-enum iter_kind {
-    I_EMPTY,
-    I_LIST,
-    I_LIST_BACK,
-    I_STR,
-    I_KEYS,
-    I_VALUES,
-    I_ITEMS,
-    I_RANGE,
-    I_MAP, /* filters over a source */
-    I_SELECT,
-    I_UNIQUE,
-    I_BATCH,
-    I_SLICE,
-    I_TESTED, /* for … if */
-    I_LOOP
-};
-
-struct iter {
-    enum iter_kind kind;
-    bool is_done, is_back, is_generator, is_lazy; /* is_lazy: source not looked at yet */
-    struct value source;
-    struct iter *from;
-    int64_t at, end;
-    const struct lazy *lazy;      /* of map, select, unique, batch, slice */
-    struct dict *seen;            /* unique */
-    const struct node *loop_node; /* for … if */
-    struct activation *activation, *outer;
-};
-
-/* What a lazy filter was called with. */
-struct lazy {
-    const struct node *node;
-    struct value *args;
-    size_t n_args;
-    struct str *names; /* of keyword arguments, which follow the others */
-    size_t n_names;
-    const struct list *parts; /* of an attribute path; NULL: none */
-    struct value default_value;
-    const struct filter *filter;
-    const struct test *test;
-    struct str called; /* name of filter or test, for its message */
-    bool is_negated, has_filter, has_test, is_sensitive;
-};
-
-struct loop {
-    struct iter *iter;
-    int64_t index0, length, depth0; /* length -1: not known yet */
-    struct value after, current, before;
-    struct list *changed;
-    const struct node *node; /* recursive loops */
-    struct activation *outer;
-};
-
-struct macro {
-    const struct node *node;
-    struct activation *outer;
-};
-
-struct method {
-    struct value self;
-    struct str name;
-    int which;
-};
-
-struct cycler {
-    struct list *items;
-    uint32_t at;
-};
-
-struct joiner {
-    struct value separator;
-    bool is_used;
-};
+#include "core/text/jinja/values.h"
 
 /* ---- the tree ---- */
 
@@ -357,11 +197,11 @@ struct vm {
     struct function *function; /* compilation */
 };
 
-_Noreturn void jinja_fail(struct vm *vm, enum jinja_fault kind, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
+void jinja_fail(struct vm *vm, enum jinja_fault kind, const char *fmt, ...) PRINTF_LIKE(3, 4)
+    __attribute__((noreturn));
 /* The usual one: a runtime error as Python would raise it. */
-_Noreturn void jinja_error(struct vm *vm, const char *fmt, ...) PRINTF_LIKE(2, 3);
-_Noreturn void jinja_too_much(struct vm *vm, const char *what);
+void jinja_error(struct vm *vm, const char *fmt, ...) PRINTF_LIKE(2, 3) __attribute__((noreturn));
+void jinja_too_much(struct vm *vm, const char *what) __attribute__((noreturn));
 
 /* heap.c */
 void *jinja_take_more(struct vm *vm, size_t n);
@@ -463,7 +303,7 @@ void jinja_dict_set(struct vm *vm, struct dict *dict, struct value key, struct v
 struct value *jinja_dict_get(struct vm *vm, struct dict *dict,
                              struct value key); /* NULL: not there */
 struct value jinja_v_dict(struct dict *dict);
-bool jinja_value_is_hashable(struct value v);
+bool jinja_value_is_hashable(struct vm *vm, struct value v);
 uint64_t jinja_value_hash(struct vm *vm, struct value v); /* fails when it is not hashable */
 bool jinja_value_truth(struct vm *vm, struct value v);
 const char *jinja_value_type_name(struct value v);
@@ -636,8 +476,14 @@ void jinja_scope_enter(struct vm *vm, const struct scope *scope, struct activati
 void jinja_scope_leave(const struct scope *scope, struct activation *act);
 struct value jinja_resolve(struct vm *vm, uint16_t name);
 void jinja_out_write(struct vm *vm, struct value v, const struct node *node);
-struct value jinja_run_for(struct vm *vm, const struct node *node, struct iter *iter,
-                           int64_t depth0, struct activation *act, enum flow *flow);
+enum flow jinja_run_for_statement(struct vm *vm, const struct node *node,
+                                  struct activation *act); /* loops.c */
+static inline struct value *jinja_slot_at(struct activation *act, struct place place)
+{
+    for (unsigned hops = place.hops; hops > 0; hops--)
+        act = act->outer;
+    return &act->slots[place.slot];
+}
 /* A text that is captured instead of written. */
 struct capture {
     size_t begin;
@@ -647,96 +493,5 @@ struct capture {
 };
 void jinja_capture_begin(struct vm *vm, struct capture *capture);
 struct value jinja_capture_end(struct vm *vm, struct capture *capture);
-
-/* lexer.c, parser*.c, scope.c */
-enum token_type {
-    T_EOF,
-    T_DATA,
-    T_VARIABLE_BEGIN,
-    T_VARIABLE_END,
-    T_BLOCK_BEGIN,
-    T_BLOCK_END,
-    T_NAME,
-    T_STRING,
-    T_INTEGER,
-    T_FLOAT,
-    T_ADD,
-    T_ASSIGN,
-    T_COLON,
-    T_COMMA,
-    T_DIV,
-    T_DOT,
-    T_EQ,
-    T_FLOORDIV,
-    T_GT,
-    T_GTEQ,
-    T_LBRACE,
-    T_LBRACKET,
-    T_LPAREN,
-    T_LT,
-    T_LTEQ,
-    T_MOD,
-    T_MUL,
-    T_NE,
-    T_PIPE,
-    T_POW,
-    T_RBRACE,
-    T_RBRACKET,
-    T_RPAREN,
-    T_SEMICOLON,
-    T_SUB,
-    T_TILDE
-};
-
-struct token {
-    enum token_type type;
-    int line;
-    struct str text; /* names: themselves; strings: decoded; numbers: source */
-};
-
-struct tokens {
-    struct token *items;
-    size_t n, capacity;
-};
-
-struct compiler {
-    struct vm vm; /* for failures, and to fold constants */
-    struct jinja_program *program;
-    struct arena *arena;
-    struct tokens tokens;
-    size_t at;
-    int depth;
-    int loops; /* around, in this function */
-    uint64_t work;
-};
-void *jinja_compiler_take(struct compiler *c, size_t n, size_t size);
-_Noreturn void jinja_compiler_fail(struct compiler *c, int line, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-void jinja_compiler_work(struct compiler *c, size_t n);
-void jinja_lex(struct compiler *c);
-void jinja_parse(struct compiler *c);
-struct node *jinja_node_new(struct compiler *c, enum node_kind kind, int line);
-void jinja_node_deepen(struct compiler *c, struct node *node, const struct node *child);
-uint16_t jinja_name_id(struct compiler *c, struct str name);
-/* parser.c for parser_statements.c */
-const struct token *jinja_token_at(const struct compiler *c, size_t ahead);
-const struct token *jinja_token_take(struct compiler *c);
-const struct token *jinja_token_expect(struct compiler *c, enum token_type type);
-bool jinja_token_is_name(const struct token *token, const char *name);
-bool jinja_token_skip(struct compiler *c, enum token_type type);
-bool jinja_token_skip_name(struct compiler *c, const char *name);
-const char *jinja_token_describe(struct compiler *c, const struct token *token);
-struct node_list {
-    struct node **items;
-    size_t n, capacity;
-};
-void jinja_node_list_add(struct compiler *c, struct node_list *list, struct node *node);
-struct node *jinja_parse_expression(struct compiler *c, bool with_condition);
-struct node *jinja_parse_tuple(struct compiler *c, bool is_simple, bool with_condition,
-                               const char *end_name, bool in_parentheses);
-struct node *jinja_parse_filter(struct compiler *c, struct node *node, bool starts_inline);
-void jinja_parse_enter(struct compiler *c);
-void jinja_parse_leave(struct compiler *c);
-void jinja_resolve_names(struct compiler *c);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/unicode_case.h"
-#include "core/text/jinja/jinja_parts.h"
+#include "core/text/jinja/compiler.h"
 
 struct lexer {
     struct compiler *c;

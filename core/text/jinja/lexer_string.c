@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text/jinja/jinja_parts.h"
+#include "core/text/jinja/compiler.h"
 
 struct str jinja_lex_string(struct compiler *c, struct str raw, int line);
 

@@ -215,7 +215,7 @@ static bool item_of(struct vm *vm, struct value v, struct value key, struct valu
     if (v.type == V_DICT) {
         const struct value *member;
 
-        if (!jinja_value_is_hashable(key))
+        if (!jinja_value_is_hashable(vm, key))
             return false;
         member = jinja_dict_get(vm, v.dict, key);
         if (member)

@@ -4,181 +4,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
-#include "core/text/jinja/jinja_parts.h"
-
-#define MOST_DEEP 400 /* of a tree: chains of operators */
-
-static struct node *parse_unary(struct compiler *c, bool with_filter);
-
-/* ---- tokens and nodes ---- */
-
-const struct token *jinja_token_at(const struct compiler *c, size_t ahead)
-{
-    size_t at = c->at + ahead;
-
-    return &c->tokens.items[at < c->tokens.n ? at : c->tokens.n - 1];
-}
-
-const struct token *jinja_token_take(struct compiler *c)
-{
-    const struct token *token = jinja_token_at(c, 0);
-
-    if (c->at + 1 < c->tokens.n)
-        c->at++;
-    return token;
-}
-
-bool jinja_token_is_name(const struct token *token, const char *name)
-{
-    return token->type == T_NAME && str_is(token->text, name);
-}
-
-bool jinja_token_skip(struct compiler *c, enum token_type type)
-{
-    if (jinja_token_at(c, 0)->type != type)
-        return false;
-    jinja_token_take(c);
-    return true;
-}
-
-bool jinja_token_skip_name(struct compiler *c, const char *name)
-{
-    if (!jinja_token_is_name(jinja_token_at(c, 0), name))
-        return false;
-    jinja_token_take(c);
-    return true;
-}
-
-static const char *type_text(enum token_type type)
-{
-    static const char *const texts[] = {"end of template",
-                                        "template data / text",
-                                        "begin of print statement",
-                                        "end of print statement",
-                                        "begin of statement block",
-                                        "end of statement block",
-                                        "name",
-                                        "string",
-                                        "integer",
-                                        "float",
-                                        "+",
-                                        "=",
-                                        ":",
-                                        ",",
-                                        "/",
-                                        ".",
-                                        "==",
-                                        "//",
-                                        ">",
-                                        ">=",
-                                        "{",
-                                        "[",
-                                        "(",
-                                        "<",
-                                        "<=",
-                                        "%",
-                                        "*",
-                                        "!=",
-                                        "|",
-                                        "**",
-                                        "}",
-                                        "]",
-                                        ")",
-                                        ";",
-                                        "-",
-                                        "~"};
-
-    return texts[type];
-}
-
-const char *jinja_token_describe(struct compiler *c, const struct token *token)
-{
-    if (token->type != T_NAME)
-        return type_text(token->type);
-
-    char *out = jinja_compiler_take(c, 64, 1);
-    size_t n = token->text.n < 60 ? token->text.n : 60;
-
-    memcpy(out, token->text.p, n);
-    return out;
-}
-
-const struct token *jinja_token_expect(struct compiler *c, enum token_type type)
-{
-    const struct token *token = jinja_token_at(c, 0);
-
-    if (token->type == type)
-        return jinja_token_take(c);
-    if (token->type == T_EOF)
-        jinja_compiler_fail(c, token->line, "unexpected end of template, expected '%s'",
-                            type_text(type));
-    jinja_compiler_fail(c, token->line, "expected token '%s', got '%s'", type_text(type),
-                        jinja_token_describe(c, token));
-}
-
-struct node *jinja_node_new(struct compiler *c, enum node_kind kind, int line)
-{
-    struct node *node = jinja_compiler_take(c, 1, sizeof *node);
-
-    node->kind = kind;
-    node->line = line;
-    return node;
-}
-
-void jinja_node_deepen(struct compiler *c, struct node *node, const struct node *child)
-{
-    if (!child || child->depth < node->depth)
-        return;
-    node->depth = (uint16_t)(child->depth + 1);
-    if (node->depth > MOST_DEEP)
-        jinja_fail(&c->vm, JINJA_LIMIT, "an expression is nested more than %d deep", MOST_DEEP);
-}
-
-static struct node *node_of(struct compiler *c, enum node_kind kind, struct node *a, struct node *b)
-{
-    struct node *node = jinja_node_new(c, kind, a->line);
-
-    node->a = a;
-    node->b = b;
-    jinja_node_deepen(c, node, a);
-    jinja_node_deepen(c, node, b);
-    return node;
-}
-
-void jinja_node_list_add(struct compiler *c, struct node_list *list, struct node *node)
-{
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 4;
-        struct node **grown = jinja_compiler_take(c, capacity, sizeof *grown);
-
-        if (list->n)
-            memcpy(grown, list->items, list->n * sizeof *grown);
-        list->items = grown;
-        list->capacity = capacity;
-    }
-    list->items[list->n++] = node;
-}
-
-static void take_items(struct compiler *c, struct node *node, const struct node_list *list)
-{
-    node->items = list->items;
-    node->n = list->n;
-    for (size_t i = 0; i < list->n; i++)
-        jinja_node_deepen(c, node, list->items[i]);
-}
-
-void jinja_parse_enter(struct compiler *c)
-{
-    if (++c->depth > JINJA_PARSE_DEPTH) {
-        c->vm.line = jinja_token_at(c, 0)->line;
-        jinja_fail(&c->vm, JINJA_LIMIT, "nested more than %d deep", JINJA_PARSE_DEPTH);
-    }
-}
-
-void jinja_parse_leave(struct compiler *c)
-{
-    c->depth--;
-}
+#include "core/text/jinja/compiler.h"
 
 /* ---- primaries ---- */
 
@@ -256,7 +82,7 @@ static struct node *parse_list(struct compiler *c)
         jinja_node_list_add(c, &items, jinja_parse_expression(c, true));
     }
     jinja_token_expect(c, T_RBRACKET);
-    take_items(c, node, &items);
+    jinja_take_items(c, node, &items);
     return node;
 }
 
@@ -275,7 +101,7 @@ static struct node *parse_dict(struct compiler *c)
         jinja_node_list_add(c, &items, jinja_parse_expression(c, true));
     }
     jinja_token_expect(c, T_RBRACE);
-    take_items(c, node, &items);
+    jinja_take_items(c, node, &items);
     return node;
 }
 
@@ -298,7 +124,7 @@ static struct node *parse_name(struct compiler *c)
     return node;
 }
 
-static struct node *parse_primary(struct compiler *c)
+struct node *jinja_parse_primary(struct compiler *c)
 {
     const struct token *token = jinja_token_at(c, 0);
     struct node *node;
@@ -346,8 +172,9 @@ struct node *jinja_parse_tuple(struct compiler *c, bool is_simple, bool with_con
         if (is_tuple_end(c, end_name))
             break;
         jinja_parse_enter(c);
-        jinja_node_list_add(
-            c, &items, is_simple ? parse_primary(c) : jinja_parse_expression(c, with_condition));
+        jinja_node_list_add(c, &items,
+                            is_simple ? jinja_parse_primary(c)
+                                      : jinja_parse_expression(c, with_condition));
         jinja_parse_leave(c);
         if (jinja_token_at(c, 0)->type != T_COMMA)
             break;
@@ -363,7 +190,7 @@ struct node *jinja_parse_tuple(struct compiler *c, bool is_simple, bool with_con
 
     struct node *node = jinja_node_new(c, E_TUPLE, line);
 
-    take_items(c, node, &items);
+    jinja_take_items(c, node, &items);
     return node;
 }
 
@@ -415,10 +242,10 @@ static struct node *parse_brackets(struct compiler *c, struct node *of, int line
             if (items.items[i]->kind == E_SLICE)
                 jinja_compiler_fail(c, line, "a slice in a tuple of subscripts");
         arg = jinja_node_new(c, E_TUPLE, line);
-        take_items(c, arg, &items);
+        jinja_take_items(c, arg, &items);
     }
 
-    struct node *node = node_of(c, E_GETITEM, of, arg);
+    struct node *node = jinja_node_of(c, E_GETITEM, of, arg);
 
     node->line = line;
     return node;
@@ -436,12 +263,12 @@ static struct node *parse_subscript(struct compiler *c, struct node *of)
 
     if (attribute->type == T_NAME) {
         jinja_token_take(c);
-        node = node_of(c, E_GETATTR, of, NULL);
+        node = jinja_node_of(c, E_GETATTR, of, NULL);
         node->name = attribute->text;
         if (str_is(node->name, "pop") || str_is(node->name, "clear"))
             c->program->mutates = true;
     } else if (attribute->type == T_INTEGER) {
-        node = node_of(c, E_GETITEM, of, parse_number(c));
+        node = jinja_node_of(c, E_GETITEM, of, parse_number(c));
     } else {
         jinja_compiler_fail(c, attribute->line, "expected name or number");
     }
@@ -525,14 +352,14 @@ static void parse_call_args(struct compiler *c, struct node *node)
         needs_comma = true;
     }
     jinja_token_expect(c, T_RPAREN);
-    take_items(c, node, &args);
+    jinja_take_items(c, node, &args);
     node->kwargs = kwargs.items;
     node->n_kwargs = kwargs.n;
 }
 
 static struct node *parse_call(struct compiler *c, struct node *callee)
 {
-    struct node *node = node_of(c, E_CALL, callee, NULL);
+    struct node *node = jinja_node_of(c, E_CALL, callee, NULL);
 
     node->line = jinja_token_at(c, 0)->line;
     parse_call_args(c, node);
@@ -575,7 +402,7 @@ struct node *jinja_parse_filter(struct compiler *c, struct node *node, bool star
     return node;
 }
 
-static struct node *parse_postfix(struct compiler *c, struct node *node)
+struct node *jinja_parse_postfix(struct compiler *c, struct node *node)
 {
     for (;;) {
         enum token_type type = jinja_token_at(c, 0)->type;
@@ -614,7 +441,7 @@ static struct node *parse_test(struct compiler *c, struct node *node)
 {
     int line = jinja_token_take(c)->line;
     bool is_negated = jinja_token_skip_name(c, "not");
-    struct node *test = node_of(c, E_TEST, node, NULL);
+    struct node *test = jinja_node_of(c, E_TEST, node, NULL);
 
     test->line = line;
     test->name = parse_dotted(c);
@@ -624,17 +451,17 @@ static struct node *parse_test(struct compiler *c, struct node *node)
     } else if (has_bare_argument(c)) {
         struct node_list args = {0};
 
-        jinja_node_list_add(c, &args, parse_postfix(c, parse_primary(c)));
-        take_items(c, test, &args);
+        jinja_node_list_add(c, &args, jinja_parse_postfix(c, jinja_parse_primary(c)));
+        jinja_take_items(c, test, &args);
     }
     if (!is_negated)
         return test;
-    node = node_of(c, E_NOT, test, NULL);
+    node = jinja_node_of(c, E_NOT, test, NULL);
     node->line = line;
     return node;
 }
 
-static struct node *parse_filter_expr(struct compiler *c, struct node *node)
+struct node *jinja_parse_filter_expr(struct compiler *c, struct node *node)
 {
     for (;;) {
         const struct token *token = jinja_token_at(c, 0);
@@ -648,194 +475,4 @@ static struct node *parse_filter_expr(struct compiler *c, struct node *node)
         else
             return node;
     }
-}
-
-/* ---- operators ---- */
-
-static struct node *parse_unary(struct compiler *c, bool with_filter)
-{
-    const struct token *token = jinja_token_at(c, 0);
-    struct node *node;
-
-    jinja_parse_enter(c);
-    if (token->type == T_SUB || token->type == T_ADD) {
-        jinja_token_take(c);
-        node = node_of(c, token->type == T_SUB ? E_NEG : E_POS, parse_unary(c, false), NULL);
-        node->line = token->line;
-    } else {
-        node = parse_primary(c);
-    }
-    node = parse_postfix(c, node);
-    if (with_filter)
-        node = parse_filter_expr(c, node);
-    jinja_parse_leave(c);
-    return node;
-}
-
-static struct node *parse_pow(struct compiler *c)
-{
-    struct node *left = parse_unary(c, true);
-
-    while (jinja_token_skip(c, T_POW))
-        left = node_of(c, E_POW, left, parse_unary(c, true));
-    return left;
-}
-
-static struct node *parse_product(struct compiler *c)
-{
-    struct node *left = parse_pow(c);
-
-    for (;;) {
-        enum token_type type = jinja_token_at(c, 0)->type;
-        enum node_kind kind = type == T_MUL        ? E_MUL
-                              : type == T_DIV      ? E_DIV
-                              : type == T_FLOORDIV ? E_FLOORDIV
-                              : type == T_MOD      ? E_MOD
-                                                   : E_CONST;
-
-        if (kind == E_CONST)
-            return left;
-        jinja_token_take(c);
-        left = node_of(c, kind, left, parse_pow(c));
-    }
-}
-
-static struct node *parse_concat(struct compiler *c)
-{
-    int line = jinja_token_at(c, 0)->line;
-    struct node_list items = {0};
-
-    jinja_node_list_add(c, &items, parse_product(c));
-    while (jinja_token_skip(c, T_TILDE))
-        jinja_node_list_add(c, &items, parse_product(c));
-    if (items.n == 1)
-        return items.items[0];
-
-    struct node *node = jinja_node_new(c, E_CONCAT, line);
-
-    take_items(c, node, &items);
-    return node;
-}
-
-static struct node *parse_sum(struct compiler *c)
-{
-    struct node *left = parse_concat(c);
-
-    for (;;) {
-        enum token_type type = jinja_token_at(c, 0)->type;
-
-        if (type != T_ADD && type != T_SUB)
-            return left;
-        jinja_token_take(c);
-        left = node_of(c, type == T_ADD ? E_ADD : E_SUB, left, parse_concat(c));
-    }
-}
-
-static int take_comparison(struct compiler *c)
-{
-    const struct token *token = jinja_token_at(c, 0);
-    int op = token->type == T_EQ     ? OP_EQ
-             : token->type == T_NE   ? OP_NE
-             : token->type == T_LT   ? OP_LT
-             : token->type == T_LTEQ ? OP_LE
-             : token->type == T_GT   ? OP_GT
-             : token->type == T_GTEQ ? OP_GE
-                                     : -1;
-
-    if (op < 0 && jinja_token_is_name(token, "in"))
-        op = OP_IN;
-    if (op < 0 && jinja_token_is_name(token, "not") &&
-        jinja_token_is_name(jinja_token_at(c, 1), "in")) {
-        jinja_token_take(c);
-        op = OP_NOT_IN;
-    }
-    if (op >= 0)
-        jinja_token_take(c);
-    return op;
-}
-
-static struct node *parse_compare(struct compiler *c)
-{
-    struct node *first = parse_sum(c);
-    struct node_list operands = {0};
-
-    for (int op; (op = take_comparison(c)) >= 0;) {
-        struct node *operand = node_of(c, E_OPERAND, parse_sum(c), NULL);
-
-        operand->op = (uint8_t)op;
-        jinja_node_list_add(c, &operands, operand);
-    }
-    if (operands.n == 0)
-        return first;
-
-    struct node *node = node_of(c, E_COMPARE, first, NULL);
-
-    take_items(c, node, &operands);
-    return node;
-}
-
-static struct node *parse_not(struct compiler *c)
-{
-    const struct token *token = jinja_token_at(c, 0);
-
-    if (!jinja_token_is_name(token, "not"))
-        return parse_compare(c);
-    jinja_token_take(c);
-    jinja_parse_enter(c);
-
-    struct node *node = node_of(c, E_NOT, parse_not(c), NULL);
-
-    jinja_parse_leave(c);
-    node->line = token->line;
-    return node;
-}
-
-static struct node *parse_and(struct compiler *c)
-{
-    struct node *left = parse_not(c);
-
-    while (jinja_token_skip_name(c, "and"))
-        left = node_of(c, E_AND, left, parse_not(c));
-    return left;
-}
-
-static struct node *parse_or(struct compiler *c)
-{
-    struct node *left = parse_and(c);
-
-    while (jinja_token_skip_name(c, "or"))
-        left = node_of(c, E_OR, left, parse_and(c));
-    return left;
-}
-
-static struct node *parse_condition(struct compiler *c)
-{
-    int line = jinja_token_at(c, 0)->line;
-    struct node *node = parse_or(c);
-
-    while (jinja_token_skip_name(c, "if")) {
-        struct node *test = parse_or(c);
-        struct node *condition = node_of(c, E_COND, test, node);
-
-        if (jinja_token_skip_name(c, "else")) {
-            jinja_parse_enter(c);
-            condition->c = parse_condition(c);
-            jinja_parse_leave(c);
-            jinja_node_deepen(c, condition, condition->c);
-        }
-        condition->line = line;
-        line = jinja_token_at(c, 0)->line;
-        node = condition;
-    }
-    return node;
-}
-
-struct node *jinja_parse_expression(struct compiler *c, bool with_condition)
-{
-    jinja_parse_enter(c);
-
-    struct node *node = with_condition ? parse_condition(c) : parse_or(c);
-
-    jinja_parse_leave(c);
-    return node;
 }

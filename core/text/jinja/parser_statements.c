@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text/jinja/jinja_parts.h"
+#include "core/text/jinja/compiler.h"
 
 static struct body parse_body(struct compiler *c, const char *const *ends);
 

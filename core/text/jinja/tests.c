@@ -166,7 +166,7 @@ static bool test_in(struct vm *vm, struct value v, const struct value *args)
 
 static void want_hashable(struct vm *vm, struct value v)
 {
-    if (!jinja_value_is_hashable(v))
+    if (!jinja_value_is_hashable(vm, v))
         jinja_error(vm, "unhashable type: '%s'", jinja_value_type_name(v));
 }
 

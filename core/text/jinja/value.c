@@ -134,15 +134,26 @@ struct value jinja_v_dict(struct dict *dict)
     return (struct value){.type = V_DICT, .dict = dict};
 }
 
-bool jinja_value_is_hashable(struct value v)
+/* Every item looked at is a step: a tuple that holds another twice, that one a third twice, and so
+ * on, takes few bytes and no end. */
+static bool is_hashable_deep(struct vm *vm, struct value v, int depth)
 {
+    if (depth > MOST_DEEP)
+        jinja_too_much(vm, "depth");
     if (v.type == V_TUPLE) {
-        for (uint32_t i = 0; i < v.list->n; i++)
-            if (!jinja_value_is_hashable(v.list->items[i]))
+        for (uint32_t i = 0; i < v.list->n; i++) {
+            jinja_step(vm);
+            if (!is_hashable_deep(vm, v.list->items[i], depth + 1))
                 return false;
+        }
         return true;
     }
     return v.type != V_LIST && v.type != V_DICT && v.type != V_VIEW;
+}
+
+bool jinja_value_is_hashable(struct vm *vm, struct value v)
+{
+    return is_hashable_deep(vm, v, 0);
 }
 
 static uint64_t hash_number(struct vm *vm, struct value v)
@@ -177,8 +188,10 @@ static uint64_t hash_deep(struct vm *vm, struct value v, int depth)
     case V_FLOAT:
         return hash_number(vm, v);
     case V_TUPLE:
-        for (uint32_t i = 0; i < v.list->n; i++)
+        for (uint32_t i = 0; i < v.list->n; i++) {
+            jinja_step(vm);
             hash = hash * 31 + hash_deep(vm, v.list->items[i], depth + 1);
+        }
         return hash;
     case V_LIST:
     case V_DICT:
@@ -199,12 +212,13 @@ uint64_t jinja_value_hash(struct vm *vm, struct value v)
     return hash_deep(vm, v, 0);
 }
 
-static void put_in_table(struct dict *dict, uint32_t at)
+/* A place that is taken is a step: keys may be chosen so that all want the same one. */
+static void put_in_table(struct vm *vm, struct dict *dict, uint32_t at)
 {
     uint32_t place = (uint32_t)dict->entries[at].hash & dict->mask;
 
-    while (dict->table[place])
-        place = (place + 1) & dict->mask;
+    for (; dict->table[place]; place = (place + 1) & dict->mask)
+        jinja_step(vm);
     dict->table[place] = at + 1;
 }
 
@@ -222,7 +236,7 @@ static void build_table(struct vm *vm, struct dict *dict)
     memset(dict->table, 0, size * sizeof *dict->table);
     dict->mask = size - 1;
     for (uint32_t i = 0; i < dict->n; i++)
-        put_in_table(dict, i);
+        put_in_table(vm, dict, i);
     jinja_work(vm, (size_t)size * 8);
 }
 
@@ -252,6 +266,7 @@ static struct entry *find_entry(struct vm *vm, struct dict *dict, struct value k
 
         if (entry->hash == hash && same_key(vm, entry->key, key))
             return entry;
+        jinja_step(vm);
     }
     return NULL;
 }
@@ -292,7 +307,7 @@ void jinja_dict_set(struct vm *vm, struct dict *dict, struct value key, struct v
     if (dict->table && dict->n * 2 > dict->mask)
         build_table(vm, dict);
     else if (dict->table)
-        put_in_table(dict, dict->n - 1);
+        put_in_table(vm, dict, dict->n - 1);
 }
 
 /* ---- truth ---- */
