@@ -11,6 +11,7 @@
 #include "core/read/python_literal.h"
 #include "core/read/safetensors.h"
 #include "core/read/yaml.h"
+#include "core/text/jinja/jinja.h"
 #include "core/text/tokenizer/tokenizer.h"
 #include "importers/importer.h"
 #include "importers/registry.h"
@@ -242,4 +243,29 @@ void fuzz_tokenizer(const uint8_t *bytes, size_t n)
         return;
     encode_and_decode(tokenizer, text);
     tokenizer_close(tokenizer);
+}
+
+/* A template on a small conversation; what it takes is bounded, so that a hang is seen. */
+void fuzz_jinja(const uint8_t *bytes, size_t n)
+{
+    static const char context[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"a\\u00e9 "
+                                  "<b>\"}], \"l\": [3, 1.5, null], "
+                                  "\"d\": {\"k\": \"v\"}, \"n\": 12345678901234567890}";
+    const struct jinja_settings settings = {.steps = 20000,
+                                            .memory_bytes = (size_t)8 << 20,
+                                            .output_bytes = (size_t)1 << 20,
+                                            .wants_pieces = true};
+    struct arena *arena = arena_of_target();
+    struct jinja_program *program;
+    struct jinja_output output = {0};
+    const struct json *tree;
+
+    if (json_parse_exact(str_of(context), arena, &tree, NULL) != OK)
+        abort();
+    if (jinja_compile(&program, str_from((const char *)bytes, n), NULL, NULL) == OK) {
+        (void)!jinja_render(program, tree, &settings, &output, NULL, NULL);
+        jinja_close(program);
+    }
+    jinja_output_free(&output);
+    arena_close(arena);
 }

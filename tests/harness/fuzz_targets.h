@@ -18,7 +18,8 @@
     X(safetensors)      \
     X(console_log)      \
     X(hf_trainer_state) \
-    X(tokenizer)
+    X(tokenizer)        \
+    X(jinja)
 
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(FUZZ_DECLARE)

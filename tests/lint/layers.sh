@@ -73,10 +73,10 @@ BEGIN {
     allow("brotli/decode.h", "core/read/decompress_brotli.c")
     allow("pcre2.h", "core/base/regex.c core/text/tokenizer/pattern.c")
     allow("utf8proc.h", "core/base/unicode.c core/base/unicode_case.c core/base/unicode_class.c " \
-                        "core/base/unicode_norm.c")
+                        "core/base/unicode_map.c core/base/unicode_norm.c")
     allow("xxhash.h", "core/base/hash.c")
     allow("openssl/evp.h", "core/base/sha256.c")
-    allow("git2.h", "core/git/repository.c")
+    allow("git2.h", "core/git/objects.c")
     allow("curses.h", "tui/screen_curses.c tui/keys.c"); allow("ncurses.h", "tui/screen_curses.c tui/keys.c")
     allow("term.h", "tui/screen_curses.c tui/keys.c")
     allow("cmocka.h", "tests/"); allow("vterm.h", "tests/"); allow("pty.h", "tests/")

@@ -1,5 +1,5 @@
-/* The language of chat templates by cases, whose expectations are what jinja2 gave. Limits and pieces
- * are test_jinja_limits.c. */
+/* The language of chat templates by cases, whose expectations are what jinja2 gave. Limits and
+ * pieces are test_jinja_limits.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

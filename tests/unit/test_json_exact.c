@@ -139,9 +139,9 @@ static void test_the_last_of_duplicate_keys_counts_at_the_first_place(void **sta
 
 static void test_wrong_texts_are_refused_with_their_place(void **state)
 {
-    static const char *const wrong[] = {"",      "[1,",    "[1,]",    "{\"a\"}",  "{\"a\":1,}",
+    static const char *const wrong[] = {"",      "[1,",    "[1,]",    "{\"a\"}",   "{\"a\":1,}",
                                         "\"abc", "\"a\\",  "\"\\q\"", "\"\\u12\"", "nul",
-                                        "1 2",   "{a: 1}", "[1 2]",   "-",        "tru e"};
+                                        "1 2",   "{a: 1}", "[1 2]",   "-",         "tru e"};
     struct error err;
     const struct json *out;
 
@@ -172,8 +172,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_texts_without_escapes_are_borrowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_numbers_keep_their_text_and_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_words_and_nesting, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_the_last_of_duplicate_keys_counts_at_the_first_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_last_of_duplicate_keys_counts_at_the_first_place,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_texts_are_refused_with_their_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_depth_is_bounded, set_up, tear_down),

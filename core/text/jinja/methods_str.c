@@ -165,10 +165,11 @@ static struct value count(struct vm *vm, struct value self, const struct call *c
     return v_int(n);
 }
 
-static bool has_end(struct str s, struct str end, bool at_start)
+static bool has_end(struct vm *vm, struct str s, struct str end, bool at_start)
 {
     if (s.n < end.n)
         return false;
+    jinja_work(vm, end.n);
     return end.n == 0 || memcmp(at_start ? s.p : s.p + s.n - end.n, end.p, end.n) == 0;
 }
 
@@ -183,7 +184,7 @@ static struct value starts_or_ends(struct vm *vm, struct value self, bool at_sta
     if (args[1].type != V_MISSING || args[2].type != V_MISSING)
         s = part_of(vm, s, args + 1, &offset);
     if (is_str(args[0]))
-        return v_bool(s.p && has_end(s, str_v(args[0]), at_start));
+        return v_bool(s.p && has_end(vm, s, str_v(args[0]), at_start));
     if (args[0].type != V_TUPLE)
         jinja_error(vm, "%s first arg must be str or a tuple of str, not %s", call->what,
                     jinja_value_type_name(args[0]));
@@ -193,7 +194,7 @@ static struct value starts_or_ends(struct vm *vm, struct value self, bool at_sta
         if (!is_str(item))
             jinja_error(vm, "tuple for %s must only contain str, not %s", call->what,
                         jinja_value_type_name(item));
-        if (s.p && has_end(s, str_v(item), at_start))
+        if (s.p && has_end(vm, s, str_v(item), at_start))
             return v_bool(true);
     }
     return v_bool(false);
@@ -334,7 +335,7 @@ static struct value remove_end(struct vm *vm, struct value self, bool at_start,
     jinja_call_bind(vm, call, "affix /", 1, args);
     want_text(vm, args[0], "the affix");
     self = as_markup(self, v_none());
-    if (!has_end(str_v(self), str_v(args[0]), at_start))
+    if (!has_end(vm, str_v(self), str_v(args[0]), at_start))
         return self;
     return at_start ? v_slice(self, args[0].n, self.n) : v_slice(self, 0, self.n - args[0].n);
 }

@@ -276,6 +276,9 @@ static struct node *parse_subscript(struct compiler *c, struct node *of)
     return node;
 }
 
+/* A call is looked through for every keyword that it gets. */
+#define MOST_KEYWORDS 4096
+
 struct keywords {
     struct keyword *items;
     size_t n, capacity;
@@ -283,6 +286,8 @@ struct keywords {
 
 static void add_keyword(struct compiler *c, struct keywords *list, struct keyword keyword)
 {
+    if (list->n == MOST_KEYWORDS)
+        jinja_fail(&c->vm, JINJA_LIMIT, "more than %d keyword arguments", MOST_KEYWORDS);
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 4;
         struct keyword *grown = jinja_compiler_take(c, capacity, sizeof *grown);

@@ -149,6 +149,7 @@ struct value jinja_text_strip(struct value v, struct value chars, int sides, str
 {
     struct str s = str_v(v);
 
+    jinja_work(vm, s.n);
     if (chars.type == V_NONE || chars.type == V_MISSING) {
         if (sides & 1)
             s = unicode_strip_left(s);
@@ -499,6 +500,7 @@ bool jinja_text_parse_int(struct vm *vm, struct str s, int base, struct value *o
     struct text digits = {.vm = vm};
     bool was_digit = false, is_negative;
 
+    jinja_work(vm, s.n);
     s = unicode_strip_left(unicode_strip_right(s));
     is_negative = s.n && s.p[0] == '-';
     if (s.n && (s.p[0] == '-' || s.p[0] == '+'))
