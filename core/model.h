@@ -210,6 +210,28 @@ struct generation {
                                            0: not known */
 };
 
+/* What one model reached on one suite: a summary row, or the items of it. */
+struct eval_suite {
+    int64_t id, source_id;
+    const char *model, *suite;  /* as the rows name them */
+    const char *metric;         /* "correct" (0 or 1 an item) or "score" */
+    int64_t step;               /* of the checkpoint, or NONE */
+    int64_t n;                  /* items, or NONE */
+    double n_correct;           /* sum of the scores; NaN when not known */
+    int64_t n_items;            /* stored one by one; 0: a summary only */
+    const char *artefact, *sha256;  /* what was evaluated, or NULL */
+    const char *frozen;         /* the suite's hash and how was decoded: equal texts may be compared;
+                                   NULL: not stated */
+    int64_t line;
+};
+
+struct eval_item {
+    const char *item;           /* its name: pairs the items of two models */
+    double score;
+    const char *cluster;        /* items of one group are not independent; NULL: none */
+    int64_t prompt_hash;        /* 0: not stated */
+};
+
 /* ---- Verdicts ----------------------------------------------------------------------------------- */
 
 enum stage {

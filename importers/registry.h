@@ -10,6 +10,7 @@
     X(hf_training_args)  \
     X(llamafactory)      \
     X(trainer_log)       \
+    X(tensorboard)       \
     X(deepspeed)         \
     X(peft_adapter)      \
     X(hf_model)          \
@@ -20,6 +21,7 @@
     X(rendered_prompts)  \
     X(openai_request)    \
     X(generations)       \
+    X(eval_results)      \
     X(dataset_rows)      \
     X(metrics_table)     \
     X(environment)       \

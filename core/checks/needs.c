@@ -128,5 +128,7 @@ unsigned needs_met(const struct run_facts *facts)
             met |= NEEDS_LOG;
     if (facts->n_generations > 0)
         met |= NEEDS_GENERATIONS;
+    if (facts->n_eval_suites > 0)
+        met |= NEEDS_EVAL_ITEMS;
     return met;
 }

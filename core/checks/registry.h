@@ -54,6 +54,9 @@
     X(new_tokens_untrained)              \
     X(dropped_rows)                      \
     X(packing_cross_contamination)       \
+    /* 4 evaluation */                   \
+    X(general_regression)                \
+    X(catastrophic_forgetting)           \
     /* P preference */                   \
     X(grpo_completions_clipped)          \
     X(grpo_no_signal)                    \

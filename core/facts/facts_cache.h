@@ -32,6 +32,13 @@ struct facts_sample_list {
     struct facts_sample_list *next;
 };
 
+struct facts_item_list {
+    int64_t suite_id;
+    const struct eval_item *items;
+    size_t n;
+    struct facts_item_list *next;
+};
+
 struct facts_cache {
     struct arena *arena;
     struct store *store;               /* NULL: from memory */
@@ -49,6 +56,7 @@ struct facts_cache {
     bool eval_losses_known;
     struct facts_tensor_list *tensors;
     struct facts_sample_list *samples;
+    struct facts_item_list *items;
     const struct sample *lengths;
     size_t n_lengths;
     const struct dataset *lengths_of;

@@ -103,6 +103,8 @@ static int load_lists(struct run_facts *f, struct store *store, int64_t id, stru
     if (rc == OK)
         rc = store_generations(store, id, arena, &f->generations, &f->n_generations, err);
     if (rc == OK)
+        rc = store_eval_suites(store, id, arena, &f->eval_suites, &f->n_eval_suites, err);
+    if (rc == OK)
         rc = store_answers(store, f->run.key, arena, &f->answers, &f->n_answers, err);
     if (rc == OK)
         rc = store_ticks(store, f->run.key, arena, &f->ticks, &f->n_ticks, err);

@@ -53,6 +53,7 @@ struct run_facts {
     const struct artefact *artefacts;   size_t n_artefacts;
     const struct dataset *datasets;     size_t n_datasets;
     const struct generation *generations; size_t n_generations;
+    const struct eval_suite *eval_suites; size_t n_eval_suites;
     const struct answer *answers;       size_t n_answers;
     const struct tick *ticks;           size_t n_ticks;
 
@@ -84,6 +85,11 @@ struct facts_sample_set {
     const struct sample *samples;
     size_t n;
 };
+struct facts_item_set {
+    int64_t suite_id;
+    const struct eval_item *items;
+    size_t n;
+};
 struct facts_memory {
     struct run_facts lists;                 /* its cache is ignored */
     const struct curve *curves;             size_t n_curves;
@@ -91,6 +97,7 @@ struct facts_memory {
     const struct sample *lengths;           size_t n_lengths;
     const struct dataset *lengths_of;       /* the dataset of the lengths, or NULL */
     const struct facts_sample_set *samples; size_t n_sample_sets;
+    const struct facts_item_set *items;     size_t n_item_sets;
     const struct audit *const *audits;      size_t n_audits;
 };
 MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
@@ -169,6 +176,9 @@ const struct sample *facts_lengths(const struct run_facts *facts, size_t *n,
 /* The rows of any dataset in file order, or NULL; loaded once. */
 const struct sample *facts_samples(const struct run_facts *facts, const struct dataset *dataset,
                                    size_t *n);
+/* The items of a suite by name, or NULL; loaded once. */
+const struct eval_item *facts_eval_items(const struct run_facts *facts,
+                                         const struct eval_suite *suite, size_t *n);
 /* Rows of the training files, NONE when not known; *dataset may be NULL. */
 int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **dataset);
 

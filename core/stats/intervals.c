@@ -5,24 +5,52 @@
 
 static const double Z = 1.959964;
 
-struct interval wilson(int64_t k, int64_t n)
+static struct interval wilson_at(double z, int64_t k, int64_t n)
 {
     if (n < 1)
         return (struct interval){NAN, NAN};
-    double count = (double)n, p = (double)k / count, z2 = Z * Z;
+    double count = (double)n, p = (double)k / count, z2 = z * z;
     double centre = (p + z2 / (2.0 * count)) / (1.0 + z2 / count);
-    double half = Z / (1.0 + z2 / count) * sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
+    double half = z / (1.0 + z2 / count) * sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
     return (struct interval){fmax(0.0, centre - half), fmin(1.0, centre + half)};
+}
+
+static struct interval newcombe_at(double z, int64_t k1, int64_t n1, int64_t k2, int64_t n2)
+{
+    struct interval a = wilson_at(z, k1, n1), b = wilson_at(z, k2, n2);
+    double p1 = (double)k1 / (double)n1, p2 = (double)k2 / (double)n2, d = p2 - p1;
+    return (struct interval){d - hypot(p2 - b.low, a.high - p1),
+                             d + hypot(b.high - p2, p1 - a.low)};
+}
+
+struct interval wilson(int64_t k, int64_t n)
+{
+    return wilson_at(Z, k, n);
 }
 
 struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2)
 {
     if (n1 < 1 || n2 < 1)
         return (struct interval){NAN, NAN};
-    struct interval a = wilson(k1, n1), b = wilson(k2, n2);
-    double p1 = (double)k1 / (double)n1, p2 = (double)k2 / (double)n2, d = p2 - p1;
-    return (struct interval){d - hypot(p2 - b.low, a.high - p1),
-                             d + hypot(b.high - p2, p1 - a.low)};
+    return newcombe_at(Z, k1, n1, k2, n2);
+}
+
+double newcombe_p(int64_t k1, int64_t n1, int64_t k2, int64_t n2)
+{
+    double low = 0.0, high = 40.0; /* beyond it p is 0 in a double */
+
+    if (n1 < 1 || n2 < 1)
+        return NAN;
+    for (int i = 0; i < 60; i++) {
+        double z = 0.5 * (low + high);
+        struct interval at = newcombe_at(z, k1, n1, k2, n2);
+
+        if (at.low > 0.0 || at.high < 0.0)
+            low = z;
+        else
+            high = z;
+    }
+    return erfc(low / sqrt(2.0));
 }
 
 double unseen_rate(int64_t n)

@@ -12,6 +12,9 @@ struct interval {
 struct interval wilson(int64_t k, int64_t n);
 /* Newcombe's interval of the difference k2/n2 − k1/n1. */
 struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2);
+/* The level at which Newcombe's interval of that difference would just touch 0: its p-value, so that
+ * several differences can be weighed by Holm's rule. NaN when n < 1. */
+double newcombe_p(int64_t k1, int64_t n1, int64_t k2, int64_t n2);
 /* None of n sampled rows was bad: the 95 % upper limit of the rate, 1 − 0.05^(1/n); n < 1: 1. */
 double unseen_rate(int64_t n);
 

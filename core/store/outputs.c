@@ -1,5 +1,43 @@
-/* What models wrote when asked: generations. */
-#include "core/store/db.h"
+/* What models wrote when asked, and what they reached: generations, suites and their items, to the
+ * database and back. */
+#include "core/store/outputs.h"
+
+#include <math.h>
+
+static int prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct error *err)
+{
+    int rc = db_batch_open(store, err);
+
+    return rc == OK ? db_prepare(store, sql, out, err) : rc;
+}
+
+int output_put_generation(struct store *store, int64_t source_id, const struct generation *made,
+                          struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = prepare(store,
+                     "INSERT INTO generation (source_id, ord, row_no, step, model, finish_reason,"
+                     " n_tokens, max_new_tokens, batch, exact, flags, prompt_hash, output_hash)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, source_id);
+    db_bind_int(store, statement, 2, made->ord);
+    db_bind_count(store, statement, 3, made->row);
+    db_bind_count(store, statement, 4, made->step);
+    db_bind_text(store, statement, 5, made->model);
+    db_bind_text(store, statement, 6, made->finish_reason);
+    db_bind_count(store, statement, 7, made->n_tokens);
+    db_bind_count(store, statement, 8, made->max_new_tokens);
+    db_bind_count(store, statement, 9, made->batch);
+    db_bind_int(store, statement, 10, made->exact);
+    db_bind_int(store, statement, 11, (int64_t)made->flags);
+    db_bind_int(store, statement, 12, made->prompt_hash);
+    db_bind_int(store, statement, 13, made->output_hash);
+    return db_run(store, statement, err);
+}
 
 static void fill_generation(sqlite3_stmt *row, struct arena *arena, void *item)
 {
@@ -31,6 +69,147 @@ int store_generations(struct store *store, int64_t run_id, struct arena *arena,
                            " FROM source s JOIN generation g ON g.source_id = s.id"
                            " WHERE s.run_id = ?1 ORDER BY s.id, g.ord, g.id",
                            run_id, &list, fill_generation, err);
+
+    if (rc != OK)
+        return rc;
+    *out = list.items;
+    *n = list.n;
+    return OK;
+}
+
+/* ---- Suites and items ----------------------------------------------------------------------- */
+
+int output_put_suite(struct store *store, int64_t source_id, const struct eval_suite *suite,
+                     int64_t *id, struct error *err)
+{
+    uint8_t bits[8];
+    sqlite3_stmt *statement;
+    int rc = prepare(store,
+                     "INSERT INTO eval_suite (source_id, suite, model, metric, step, n, n_correct,"
+                     " artefact, sha256, frozen, line)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                     &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, source_id);
+    db_bind_text(store, statement, 2, suite->suite);
+    db_bind_text(store, statement, 3, suite->model);
+    db_bind_text(store, statement, 4, suite->metric);
+    db_bind_count(store, statement, 5, suite->step);
+    db_bind_count(store, statement, 6, suite->n);
+    db_bind_double(store, statement, 7, suite->n_correct, bits);
+    db_bind_text(store, statement, 8, suite->artefact);
+    db_bind_text(store, statement, 9, suite->sha256);
+    db_bind_text(store, statement, 10, suite->frozen);
+    db_bind_count(store, statement, 11, suite->line);
+    rc = db_run(store, statement, err);
+    if (rc == OK)
+        *id = sqlite3_last_insert_rowid(store->db);
+    return rc;
+}
+
+int output_put_item(struct store *store, int64_t suite_id, const struct eval_item *item,
+                    struct error *err)
+{
+    uint8_t bits[8];
+    sqlite3_stmt *statement;
+    int rc = prepare(store,
+                     "INSERT OR REPLACE INTO eval_item (suite_id, item, score, cluster,"
+                     " prompt_hash) VALUES (?1, ?2, ?3, ?4, ?5)",
+                     &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, suite_id);
+    db_bind_text(store, statement, 2, item->item);
+    db_bind_double(store, statement, 3, item->score, bits);
+    db_bind_text(store, statement, 4, item->cluster);
+    db_bind_int(store, statement, 5, item->prompt_hash);
+    return db_run(store, statement, err);
+}
+
+static void fill_suite(sqlite3_stmt *row, struct arena *arena, void *item)
+{
+    *(struct eval_suite *)item = (struct eval_suite){
+        .id = sqlite3_column_int64(row, 0),
+        .source_id = sqlite3_column_int64(row, 1),
+        .suite = db_text(row, 2, arena),
+        .model = db_text(row, 3, arena),
+        .metric = db_text(row, 4, arena),
+        .step = db_count(row, 5),
+        .n = db_count(row, 6),
+        .n_correct = db_double(row, 7),
+        .artefact = db_text(row, 8, arena),
+        .sha256 = db_text(row, 9, arena),
+        .frozen = db_text(row, 10, arena),
+        .line = db_count(row, 11),
+        .n_items = sqlite3_column_int64(row, 12),
+    };
+}
+
+static void fill_item(sqlite3_stmt *row, struct arena *arena, void *item)
+{
+    *(struct eval_item *)item = (struct eval_item){
+        .item = db_text(row, 0, arena),
+        .score = db_double(row, 1),
+        .cluster = db_text(row, 2, arena),
+        .prompt_hash = sqlite3_column_int64(row, 3),
+    };
+}
+
+/* SQL cannot add doubles that are kept as bytes. */
+static int count_items(struct store *store, struct eval_suite *suite, struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store, "SELECT score FROM eval_item WHERE suite_id = ?1 ORDER BY item",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, suite->id);
+    suite->n = 0;
+    suite->n_correct = 0.0;
+    while ((rc = db_step(store, statement, err)) == 1) {
+        double score = db_double(statement, 0);
+
+        suite->n += isfinite(score);
+        suite->n_correct += isfinite(score) ? score : 0.0;
+    }
+    return rc;
+}
+
+int store_eval_suites(struct store *store, int64_t run_id, struct arena *arena,
+                      const struct eval_suite **out, size_t *n, struct error *err)
+{
+    struct db_list list = {.arena = arena, .item_bytes = sizeof(struct eval_suite)};
+    int rc = db_load_by_id(store,
+                           "SELECT e.id, e.source_id, e.suite, e.model, e.metric, e.step, e.n,"
+                           " e.n_correct, e.artefact, e.sha256, e.frozen, e.line,"
+                           " (SELECT count(*) FROM eval_item i WHERE i.suite_id = e.id)"
+                           " FROM source s JOIN eval_suite e ON e.source_id = s.id"
+                           " WHERE s.run_id = ?1 ORDER BY s.id, e.id",
+                           run_id, &list, fill_suite, err);
+
+    struct eval_suite *suites = list.items;
+    for (size_t i = 0; rc == OK && i < list.n; i++)
+        if (suites[i].n_items > 0)
+            rc = count_items(store, &suites[i], err);
+    if (rc != OK)
+        return rc;
+    *out = suites;
+    *n = list.n;
+    return OK;
+}
+
+int store_eval_items(struct store *store, int64_t suite_id, struct arena *arena,
+                     const struct eval_item **out, size_t *n, struct error *err)
+{
+    struct db_list list = {.arena = arena, .item_bytes = sizeof(struct eval_item)};
+    int rc = db_load_by_id(store,
+                           "SELECT item, score, cluster, prompt_hash FROM eval_item"
+                           " WHERE suite_id = ?1 ORDER BY item",
+                           suite_id, &list, fill_item, err);
 
     if (rc != OK)
         return rc;

@@ -130,6 +130,17 @@ static const char *const CACHE_MIGRATIONS[] = {
     ("ALTER TABLE generation ADD COLUMN flags INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE generation ADD COLUMN prompt_hash INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE generation ADD COLUMN output_hash INTEGER NOT NULL DEFAULT 0;"),
+
+    /* What models reached on suites. n_correct, score: doubles as they are. */
+    ("CREATE TABLE eval_suite ("
+     " id INTEGER PRIMARY KEY, source_id INTEGER NOT NULL REFERENCES source ON DELETE CASCADE,"
+     " suite TEXT NOT NULL, model TEXT NOT NULL, metric TEXT NOT NULL, step INTEGER, n INTEGER,"
+     " n_correct BLOB, artefact TEXT, sha256 TEXT, frozen TEXT, line INTEGER) STRICT;"
+     "CREATE INDEX eval_suite_by_source ON eval_suite (source_id);"
+     "CREATE TABLE eval_item ("
+     " suite_id INTEGER NOT NULL REFERENCES eval_suite ON DELETE CASCADE, item TEXT NOT NULL,"
+     " score BLOB NOT NULL, cluster TEXT, prompt_hash INTEGER NOT NULL,"
+     " PRIMARY KEY (suite_id, item)) STRICT, WITHOUT ROWID;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

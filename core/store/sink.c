@@ -358,6 +358,34 @@ int sink_generation(struct sink *sink, const struct generation *generation, stru
     return result(sink, rc, &met, err);
 }
 
+int sink_eval_suite(struct sink *sink, const struct eval_suite *suite, int64_t *id,
+                    struct error *err)
+{
+    struct error met;
+    int64_t made = 0;
+    int rc = ready(sink, err);
+
+    *id = 0;
+    if (rc != OK || !sink->backend->eval_suite)
+        return rc;
+    rc = sink->backend->eval_suite(sink->self, suite, &made, &met);
+    if (rc == OK)
+        *id = made;
+    return result(sink, rc, &met, err);
+}
+
+int sink_eval_item(struct sink *sink, int64_t suite_id, const struct eval_item *item,
+                   struct error *err)
+{
+    struct error met;
+    int rc = ready(sink, err);
+
+    if (rc != OK || !sink->backend->eval_item)
+        return rc;
+    rc = sink->backend->eval_item(sink->self, suite_id, item, &met);
+    return result(sink, rc, &met, err);
+}
+
 int sink_note(struct sink *sink, enum note_severity severity, int64_t line, int64_t byte,
               struct error *err, const char *fmt, ...)
 {

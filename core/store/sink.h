@@ -9,6 +9,7 @@
  *         sink_artefact ─ sink_tensor*
  *         sink_dataset ─ sink_sample*
  *         sink_generation*
+ *         sink_eval_suite ─ sink_eval_item*
  *         sink_note*                             (anywhere between begin and end)
  *     sink_end(read_to, state)                   or sink_abort
  *
@@ -67,6 +68,12 @@ MUST_CHECK int sink_dataset_done(struct sink *sink, int64_t dataset_id, const ch
                                  struct error *err);
 MUST_CHECK int sink_generation(struct sink *sink, const struct generation *generation,
                                struct error *err);
+/* n and n_correct of a suite whose items follow are counted from them: NONE and NaN here. The same
+ * item twice: the last one counts. */
+MUST_CHECK int sink_eval_suite(struct sink *sink, const struct eval_suite *suite, int64_t *id,
+                               struct error *err);
+MUST_CHECK int sink_eval_item(struct sink *sink, int64_t suite_id, const struct eval_item *item,
+                              struct error *err);
 MUST_CHECK int sink_note(struct sink *sink, enum note_severity severity, int64_t line,
                          int64_t byte, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(6, 7);

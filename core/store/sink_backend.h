@@ -25,6 +25,9 @@ struct sink_backend {
     int (*dataset_done)(void *self, int64_t dataset_id, const struct dataset *done,
                         struct error *err);
     int (*generation)(void *self, const struct generation *generation, struct error *err);
+    int (*eval_suite)(void *self, const struct eval_suite *suite, int64_t *id, struct error *err);
+    int (*eval_item)(void *self, int64_t suite_id, const struct eval_item *item,
+                     struct error *err);
     int (*note)(void *self, const struct note *note, struct error *err);
     int (*end)(void *self, int64_t read_to, enum source_state state, struct error *err);
     void (*abort)(void *self);

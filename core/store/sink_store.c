@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/store/blocks.h"
 #include "core/store/db.h"
+#include "core/store/outputs.h"
 #include "core/store/runs.h"
 #include "core/store/sink_backend.h"
 
@@ -130,6 +131,7 @@ static int drop_records(struct store_sink *sink, bool with_notes, struct error *
         "DELETE FROM config_key WHERE source_id = ?1", "DELETE FROM artefact WHERE source_id = ?1",
         "DELETE FROM dataset WHERE source_id = ?1",
         "DELETE FROM generation WHERE source_id = ?1",
+        "DELETE FROM eval_suite WHERE source_id = ?1",
     };
     int rc = OK;
 
@@ -479,33 +481,30 @@ static int dataset_done(void *self, int64_t dataset_id, const struct dataset *do
     return insert(sink, statement, err);
 }
 
+static int after(struct store_sink *sink, int rc, struct error *err)
+{
+    return rc == OK ? wrote(sink, 0, err) : rc;
+}
+
 static int generation(void *self, const struct generation *made, struct error *err)
 {
     struct store_sink *sink = self;
-    struct store *store = sink->store;
-    sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "INSERT INTO generation (source_id, ord, row_no, step, model, finish_reason,"
-                     " n_tokens, max_new_tokens, batch, exact, flags, prompt_hash, output_hash)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                     &statement, err);
 
-    if (rc != OK)
-        return rc;
-    db_bind_int(store, statement, 1, sink->source_id);
-    db_bind_int(store, statement, 2, made->ord);
-    db_bind_count(store, statement, 3, made->row);
-    db_bind_count(store, statement, 4, made->step);
-    db_bind_text(store, statement, 5, made->model);
-    db_bind_text(store, statement, 6, made->finish_reason);
-    db_bind_count(store, statement, 7, made->n_tokens);
-    db_bind_count(store, statement, 8, made->max_new_tokens);
-    db_bind_count(store, statement, 9, made->batch);
-    db_bind_int(store, statement, 10, made->exact);
-    db_bind_int(store, statement, 11, (int64_t)made->flags);
-    db_bind_int(store, statement, 12, made->prompt_hash);
-    db_bind_int(store, statement, 13, made->output_hash);
-    return insert(sink, statement, err);
+    return after(sink, output_put_generation(sink->store, sink->source_id, made, err), err);
+}
+
+static int eval_suite(void *self, const struct eval_suite *suite, int64_t *id, struct error *err)
+{
+    struct store_sink *sink = self;
+
+    return after(sink, output_put_suite(sink->store, sink->source_id, suite, id, err), err);
+}
+
+static int eval_item(void *self, int64_t suite_id, const struct eval_item *item, struct error *err)
+{
+    struct store_sink *sink = self;
+
+    return after(sink, output_put_item(sink->store, suite_id, item, err), err);
 }
 
 static int note(void *self, const struct note *said, struct error *err)
@@ -564,6 +563,8 @@ static const struct sink_backend store_backend = {
     .sample = sample,
     .dataset_done = dataset_done,
     .generation = generation,
+    .eval_suite = eval_suite,
+    .eval_item = eval_item,
     .note = note,
     .end = end,
     .abort = abort_source,

@@ -11,6 +11,8 @@
  *     sample        dataset, at, length, flags, tokens, prompt tokens, trained tokens
  *     dataset-done  dataset, form, columns, rows, unreadable
  *     generation    ord, row, model, step, finish reason, tokens, limit, batch, exact, flags
+ *     eval-suite    id, suite, model, metric, step, n, correct, artefact, sha256, frozen, line
+ *     eval-item     suite, item, score, cluster
  *     note          severity, line, byte, message
  *     end           state, read to
  *     abort         (then only the notes of the source are left above it)
@@ -32,7 +34,7 @@ struct text_sink {
     char *folder;               /* of its run: paths are shown below it */
     char **series;              /* raw names by handle */
     int n_series, capacity;
-    int64_t next_artefact, next_dataset;
+    int64_t next_artefact, next_dataset, next_suite;
 };
 
 static int check(const struct text_sink *sink, struct error *err)
@@ -135,7 +137,7 @@ static int begin(void *self, const struct run *run, const struct source *source,
     if (run->folder && !(sink->folder = strdup(run->folder)))
         return error_set(err, E_NOMEM, "no memory for a path");
     sink->start = sink->out->n;
-    sink->next_artefact = sink->next_dataset = 1;
+    sink->next_artefact = sink->next_dataset = sink->next_suite = 1;
     buf_puts(sink->out, "source");
     put_text(sink->out, source->importer);
     put_path(sink, source->path);
@@ -321,6 +323,40 @@ static int generation(void *self, const struct generation *made, struct error *e
     return check(sink, err);
 }
 
+static int eval_suite(void *self, const struct eval_suite *suite, int64_t *id, struct error *err)
+{
+    struct text_sink *sink = self;
+
+    *id = sink->next_suite++;
+    buf_puts(sink->out, "eval-suite");
+    put_count(sink->out, NULL, *id);
+    put_text(sink->out, suite->suite);
+    put_text(sink->out, suite->model);
+    put_text(sink->out, suite->metric);
+    put_count(sink->out, "step", suite->step);
+    put_count(sink->out, "n", suite->n);
+    put_number(sink->out, NULL, suite->n_correct);
+    put_text(sink->out, suite->artefact);
+    put_text(sink->out, suite->sha256);
+    put_text(sink->out, suite->frozen);
+    put_count(sink->out, "line", suite->line);
+    buf_putc(sink->out, '\n');
+    return check(sink, err);
+}
+
+static int eval_item(void *self, int64_t suite_id, const struct eval_item *item, struct error *err)
+{
+    struct text_sink *sink = self;
+
+    buf_puts(sink->out, "eval-item");
+    put_count(sink->out, NULL, suite_id);
+    put_text(sink->out, item->item);
+    put_number(sink->out, NULL, item->score);
+    put_text(sink->out, item->cluster);
+    buf_putc(sink->out, '\n');
+    return check(sink, err);
+}
+
 static int note(void *self, const struct note *said, struct error *err)
 {
     struct text_sink *sink = self;
@@ -384,6 +420,7 @@ static const struct sink_backend text_backend = {
     .point = point,           .event = event,     .artefact = artefact,
     .tensor = tensor,         .dataset = dataset, .sample = sample,
     .dataset_done = dataset_done, .generation = generation, .note = note,
+    .eval_suite = eval_suite, .eval_item = eval_item,
     .end = end,               .abort = abort_source, .close = close_text,
 };
 

@@ -112,6 +112,13 @@ MUST_CHECK int store_samples(struct store *store, int64_t dataset_id, struct are
 MUST_CHECK int store_generations(struct store *store, int64_t run_id, struct arena *arena,
                                  const struct generation **out, size_t *n, struct error *err);
 
+/* Of suites with items n and n_correct are counted from them. */
+MUST_CHECK int store_eval_suites(struct store *store, int64_t run_id, struct arena *arena,
+                                 const struct eval_suite **out, size_t *n, struct error *err);
+/* By name of the item. */
+MUST_CHECK int store_eval_items(struct store *store, int64_t suite_id, struct arena *arena,
+                                const struct eval_item **out, size_t *n, struct error *err);
+
 /* ---- Audits of rows (audits.c): what core/facts/audit.h made of a data set ---- */
 
 #define AUDIT_COLUMNS 6

@@ -1,0 +1,17 @@
+/* What the checks of stage 4 say of a candidate beside its base. */
+#ifndef CORE_CHECKS_SUITE_EVIDENCE_H
+#define CORE_CHECKS_SUITE_EVIDENCE_H
+
+#include "core/checks/check.h"
+#include "core/facts/eval_suites.h"
+
+/* "retention: base 412 of 500, candidate 351 of 500, -12.2 points (95 %: -17.4 to -7.0)" */
+void evidence_pair(struct check_ctx *ctx, const struct eval_pair *pair);
+/* What is below 0 among the general suites, by Holm's rule over those that can be compared (F16):
+ * falls[i] for pairs[i]. Returns how many. */
+size_t general_falls(const struct eval_pair *pairs, size_t n, bool *falls);
+/* The interval of the pair, weighed alone, lies above 0. */
+bool pair_rose(const struct eval_pair *pair);
+bool pair_fell(const struct eval_pair *pair);
+
+#endif

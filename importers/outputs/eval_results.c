@@ -1,0 +1,284 @@
+/* What models reached on suites: a line a model and suite (`correct` of `n`), or a line an item. The
+ * rows of one model, suite and step are one suite; of items their text stays in the file. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/checks/check.h"
+#include "core/read/jsonl.h"
+#include "core/read/source.h"
+#include "importers/importer.h"
+#include "importers/peek.h"
+
+enum { NAME_BYTES = 192, MAX_SUITES = 512, MAX_BAD_NOTES = 20 };
+
+static int probe(const struct peek *peek)
+{
+    static const char *const NAMES[] = {"eval_results.jsonl", "retention.jsonl", "record.jsonl"};
+    bool is_named = false;
+
+    if (!peek_is_lines(peek))
+        return 0;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        is_named |= peek_name_is(peek, NAMES[i]);
+    bool has_score = peek_has_key(peek, "correct") || peek_has_key(peek, "score") ||
+                     peek_has_key(peek, "accuracy");
+    bool is_ours = peek_has_key(peek, "suite") && has_score &&
+                   (peek_has_key(peek, "model") || peek_has_key(peek, "role"));
+    return is_ours ? (is_named ? 95 : 85) : 0;
+}
+
+/* A model on a suite as seen so far. */
+struct seen {
+    uint64_t key;
+    int64_t id;                 /* in the sink */
+    bool is_summary;
+};
+
+struct reading {
+    struct import *import;
+    struct seen seen[MAX_SUITES];
+    size_t n_seen;
+    int64_t n_bad;
+};
+
+struct fields {
+    char model[NAME_BYTES], suite[NAME_BYTES], item[NAME_BYTES], cluster[NAME_BYTES];
+    char artefact[NAME_BYTES], sha256[NAME_BYTES], frozen[2 * NAME_BYTES];
+    bool has_item, has_cluster;
+    double score, n;            /* NaN: not stated */
+    bool is_count;              /* the score counts right answers: "correct" */
+    int64_t step;
+};
+
+static int bad(struct reading *reading, const struct json_row *row, const char *what,
+               struct error *err)
+{
+    if (reading->n_bad++ >= MAX_BAD_NOTES)
+        return OK;
+    return sink_note(reading->import->sink, NOTE_WARN, row->line, row->byte, err, "%s", what);
+}
+
+/* The first of the keys whose value is a text, a number or a truth value, as text. */
+static bool text_of(const struct json *row, const char *const *keys, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (; *keys; keys++) {
+        const struct json *value = json_get(row, *keys);
+
+        if (json_is(value, JSON_STRING) && value->text.n > 0) {
+            size_t n = value->text.n < size ? value->text.n : size - 1;
+
+            memcpy(out, value->text.p, n);
+            out[n] = '\0';
+            return strlen(out) > 0;
+        }
+        if (json_is(value, JSON_NUMBER)) {
+            snprintf(out, size, "%.17g", value->number);
+            return true;
+        }
+    }
+    return false;
+}
+
+static double number_of(const struct json *row, const char *key)
+{
+    const struct json *value = json_get(row, key);
+
+    if (json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
+        return value->type == JSON_TRUE;
+    return json_is(value, JSON_NUMBER) ? value->number : NAN;
+}
+
+/* The suite's hash and the way of decoding, as one text that can be compared. */
+static void read_frozen(const struct json *row, struct fields *f)
+{
+    static const char *const HASH[] = {"suite_sha256", NULL};
+    const struct json *decoding = json_get(row, "decoding");
+    char hash[NAME_BYTES];
+
+    if (!text_of(row, HASH, hash, sizeof hash) && !json_is(decoding, JSON_OBJECT))
+        return;
+    size_t at = (size_t)snprintf(f->frozen, sizeof f->frozen, "%.80s", hash);
+    for (const struct json *m = json_is(decoding, JSON_OBJECT) ? decoding->child : NULL; m;
+         m = m->next)
+        if (m->type == JSON_NUMBER && at < sizeof f->frozen)
+            at += (size_t)snprintf(f->frozen + at, sizeof f->frozen - at, " %.*s=%g",
+                                   (int)(m->key.n < 40 ? m->key.n : 40), m->key.p, m->number);
+}
+
+static bool read_fields(const struct json *row, struct fields *f)
+{
+    static const char *const MODEL[] = {"model", "role", NULL}, *const SUITE[] = {"suite", NULL},
+                      *const ITEM[] = {"item_id", "id", "doc_id", "item", NULL},
+                      *const CLUSTER[] = {"group", "cluster", NULL},
+                      *const ARTEFACT[] = {"artefact", "artifact", NULL},
+                      *const SHA[] = {"sha256", "artefact_sha256", NULL};
+    const struct json *role = json_get(row, "role");
+    double step = number_of(row, "step");
+
+    *f = (struct fields){.step = step >= 0 && step < 9e15 ? (int64_t)step : NONE};
+    if (!text_of(row, SUITE, f->suite, sizeof f->suite) ||
+        !text_of(row, MODEL, f->model, sizeof f->model))
+        return false;
+    if (json_is(role, JSON_STRING) && str_is(role->text, "base"))
+        snprintf(f->model, sizeof f->model, "base");
+    f->has_item = text_of(row, ITEM, f->item, sizeof f->item);
+    f->has_cluster = text_of(row, CLUSTER, f->cluster, sizeof f->cluster);
+    (void)text_of(row, ARTEFACT, f->artefact, sizeof f->artefact);
+    (void)text_of(row, SHA, f->sha256, sizeof f->sha256);
+    read_frozen(row, f);
+    f->n = number_of(row, "n");
+    f->score = number_of(row, "correct");
+    f->is_count = !isnan(f->score);
+    if (isnan(f->score))
+        f->score = number_of(row, "score");
+    if (isnan(f->score) && !f->has_item)
+        f->score = number_of(row, "accuracy");
+    return isfinite(f->score);
+}
+
+static struct seen *find(struct reading *reading, const struct fields *f)
+{
+    uint64_t key = hash_bytes(f->model, strlen(f->model) + 1);
+
+    key = hash_more(key, f->suite, strlen(f->suite) + 1);
+    key = hash_more(key, &f->step, sizeof f->step);
+    key = hash_more(key, &f->is_count, sizeof f->is_count);
+    key = hash_more(key, f->frozen, strlen(f->frozen) + 1);
+    for (size_t i = 0; i < reading->n_seen; i++)
+        if (reading->seen[i].key == key)
+            return &reading->seen[i];
+    if (reading->n_seen == MAX_SUITES)
+        return NULL;
+    reading->seen[reading->n_seen] = (struct seen){.key = key};
+    return &reading->seen[reading->n_seen++];
+}
+
+/* `correct` and `score` of a summary: a count, or a share of the n items. */
+static bool summary_of(const struct fields *f, struct eval_suite *suite)
+{
+    if (!(f->n >= 1.0) || f->n > 9e15 || f->n != floor(f->n))
+        return false;
+    suite->n = (int64_t)f->n;
+    if (f->is_count) {
+        suite->n_correct = f->score;
+        return f->score >= 0.0 && f->score <= f->n;
+    }
+    suite->n_correct = f->score * f->n;
+    return true;
+}
+
+static int put_suite(struct reading *reading, const struct fields *f, struct seen *seen,
+                     const struct json_row *row, struct error *err)
+{
+    struct eval_suite suite = {.model = f->model,
+                               .suite = f->suite,
+                               .metric = f->is_count ? "correct" : "score",
+                               .step = f->step,
+                               .n = NONE,
+                               .n_correct = NAN,
+                               .artefact = f->artefact[0] ? f->artefact : NULL,
+                               .sha256 = f->sha256[0] ? f->sha256 : NULL,
+                               .frozen = f->frozen[0] ? f->frozen : NULL,
+                               .line = row->line};
+
+    if (!f->has_item && !summary_of(f, &suite)) {
+        reading->n_seen -= seen->id == 0; /* not seen after all: it is the last one */
+        return bad(reading, row, "a summary needs n, the number of items, and no more correct ones",
+                   err);
+    }
+    seen->is_summary = !f->has_item;
+    return sink_eval_suite(reading->import->sink, &suite, &seen->id, err);
+}
+
+static int put(struct reading *reading, const struct fields *f, const struct json_row *row,
+               struct error *err)
+{
+    static const char *const PROMPT[] = {"prompt_sha256", NULL};
+    struct seen *seen = find(reading, f);
+    char prompt[NAME_BYTES];
+
+    if (!seen)
+        return bad(reading, row, "more than 512 suites and models", err);
+    bool is_new = seen->id == 0;
+    int rc = is_new ? put_suite(reading, f, seen, row, err) : OK;
+    if (rc != OK || seen->id == 0)
+        return rc;
+    if (!f->has_item)
+        return is_new ? OK : bad(reading, row, "this model and suite were stated before", err);
+    if (seen->is_summary)
+        return bad(reading, row, "an item of a suite that a summary row states already", err);
+    bool has_prompt = text_of(row->tree, PROMPT, prompt, sizeof prompt);
+    struct eval_item item = {
+        .item = f->item,
+        .score = f->score,
+        .cluster = f->has_cluster ? f->cluster : NULL,
+        .prompt_hash = has_prompt ? (int64_t)hash_bytes(prompt, strlen(prompt)) : 0};
+    return sink_eval_item(reading->import->sink, seen->id, &item, err);
+}
+
+static int on_row(void *ctx, const struct json_row *row, struct error *err)
+{
+    struct reading *reading = ctx;
+    struct fields fields;
+
+    if (!json_is(row->tree, JSON_OBJECT))
+        return bad(reading, row, "a row that is no JSON object", err);
+    if (reading->import->n_rows++ % 256 == 0 && import_is_cancelled(reading->import))
+        return error_set(err, E_CANCELLED, "cancelled");
+    if (!read_fields(row->tree, &fields)) {
+        /* The head of a suite states what it is and no result. */
+        bool is_head = json_get(row->tree, "version") && !json_get(row->tree, "output");
+        return is_head ? OK : bad(reading, row, "a row without model, suite and result", err);
+    }
+    return put(reading, &fields, row, err);
+}
+
+static int on_bad(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
+                  struct error *err)
+{
+    struct reading *reading = ctx;
+
+    if (is_last)
+        reading->import->state = SOURCE_GROWING;
+    if (reading->n_bad++ >= MAX_BAD_NOTES)
+        return OK;
+    return sink_note(reading->import->sink, is_last ? NOTE_INFO : NOTE_WARN, line->number,
+                     line->byte, err, "%s", why->message);
+}
+
+static int run(struct import *import, struct error *err)
+{
+    struct reading *reading = arena_alloc(import->arena, sizeof *reading);
+    struct source_file *file = NULL;
+    struct error why = {0};
+    bool is_odd;
+    int rc = import_oddity(import, &is_odd, err);
+
+    import->n_rows_are = "results of an evaluation";
+    if (rc != OK || is_odd)
+        return rc;
+    if (!reading)
+        return error_set(err, E_NOMEM, "no memory for the results of an evaluation");
+    reading->import = import;
+    const struct jsonl_handler handler = {
+        .row = on_row, .bad = on_bad, .ctx = reading, .always_tree = true};
+    rc = source_open(&file, import->path, &why);
+    if (rc == OK)
+        rc = jsonl_read(file, &handler, &why);
+    source_close(file);
+    return rc == OK ? OK : import_note_error(import, &why, err);
+}
+
+const struct importer importer_eval_results = {
+    .id = "eval_results",
+    .title = "results of an evaluation",
+    .hint = "eval_results.jsonl, retention.jsonl",
+    .supplies = NEEDS_EVAL_ITEMS,
+    .version = 1,
+    .role = "evals",
+    .probe = probe,
+    .run = run,
+};
