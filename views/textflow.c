@@ -77,7 +77,9 @@ static void add_run(struct textflow *flow, enum style_role style, struct str pie
 static void add_word(struct textflow *flow, enum style_role style, struct str word)
 {
     while (word.n > 0) {
-        int width = canvas_width(flow->canvas, word);
+        /* What is wider than a line is not measured to its end: that would take its length squared. */
+        struct str seen = flow->no_wrap ? word : canvas_cut(flow->canvas, word, flow->columns);
+        int width = seen.n < word.n ? flow->columns + 1 : canvas_width(flow->canvas, word);
         bool at_start = flow->lines[flow->n_lines - 1].n == 0;
         if (flow->no_wrap || flow->column + width <= flow->columns) {
             add_run(flow, style, word, width);

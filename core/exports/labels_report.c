@@ -44,6 +44,9 @@ void labels_faults(struct buf *out, uint32_t flags)
 {
     const char *separator = "";
 
+    /* What the cut took is said once. */
+    if (flags & AUDIT_CUT_TO_NOTHING)
+        flags &= ~(uint32_t)(AUDIT_ALL_MASKED | AUDIT_CUT_ANSWER);
     for (size_t i = 0; i < N_FLAGS; i++) {
         if (!(flags & FLAGS[i].flag))
             continue;

@@ -114,28 +114,40 @@ static void put_lines(struct buf *out, char sign, struct str text)
     }
 }
 
-static int put_diff(struct buf *out, struct str train, struct str serve, struct error *err)
+/* What stands behind the assistant's header: for the eye, no part of the verdict. */
+static void put_answer(struct buf *out, const char *side, struct str text)
 {
+    if (!text.n)
+        return;
+    buf_printf(out, "\nthe assistant's turn in %s, not compared\n", side);
+    put_lines(out, ' ', text);
+}
+
+static int put_diff(struct buf *out, const struct prompt_pair *pair, struct error *err)
+{
+    const struct prompt_side *a = &pair->train.side, *b = &pair->serve.side;
+    /* Without the header at its end the last one of the serving side is of an earlier turn. */
+    size_t serve_end = pair->comparison.difference == PROMPTS_NO_HEADER ? b->text.n : b->shape.prompt_end;
+    struct str train = str_first(a->text, a->shape.prompt_end), serve = str_first(b->text, serve_end);
     struct arena *arena = arena_open(ARENA_RENDER_BYTES);
     struct diff diff;
     int rc = arena ? diff_texts(train, serve, DIFF_LINES, NULL, 0, NULL, 0, arena, &diff, err)
                    : error_set(err, E_NOMEM, "comparing two prompts");
 
-    buf_puts(out, "\n- training\n+ serving\n");
+    buf_puts(out, "\n- training\n+ serving\n\n");
     for (size_t i = 0; rc == OK && i < diff.n; i++) {
         const struct diff_part *part = &diff.parts[i];
-        struct str a = str_from(train.p + part->a_begin, part->a_end - part->a_begin);
-        struct str b = str_from(serve.p + part->b_begin, part->b_end - part->b_begin);
 
-        if (part->kind == DIFF_EQUAL)
-            put_lines(out, ' ', a);
-        if (part->kind == DIFF_REMOVED)
-            put_lines(out, '-', a);
-        if (part->kind == DIFF_ADDED)
-            put_lines(out, '+', b);
+        if (part->kind != DIFF_ADDED)
+            put_lines(out, part->kind == DIFF_EQUAL ? ' ' : '-',
+                      str_from(train.p + part->a_begin, part->a_end - part->a_begin));
+        else
+            put_lines(out, '+', str_from(serve.p + part->b_begin, part->b_end - part->b_begin));
     }
     if (rc == OK && diff.is_bounded)
         buf_puts(out, "(too different to be lined up: one stretch was replaced whole)\n");
+    put_answer(out, "training", str_skip(a->text, train.n));
+    put_answer(out, "serving", str_skip(b->text, serve.n));
     arena_close(arena);
     return rc;
 }
@@ -159,7 +171,7 @@ int prompts_report(struct buf *out, const struct run_facts *facts, struct error 
     prompts_verdict(out, pair);
     buf_puts(out, "\n");
     if (has_train && has_serve)
-        return put_diff(out, pair->train.side.text, pair->serve.side.text, err);
+        return put_diff(out, pair, err);
     buf_puts(out, "\n");
     put_lines(out, ' ', has_train ? pair->train.side.text : pair->serve.side.text);
     return OK;

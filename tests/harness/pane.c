@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_LOADS 8
+
 struct pane *pane_new(const struct view_ops *ops)
 {
     struct pane *pane = calloc(1, sizeof *pane);
@@ -152,11 +154,15 @@ static void reload(struct pane *pane)
 {
     struct error err;
 
-    arena_reset(pane->view.arena);
-    pane->view.wants_load = false;
     pane->desk.changed = 0;
-    if (pane->view.ops->load(&pane->view, &err) != OK)
-        fail_msg("%s: %s", pane->view.ops->id, err.message);
+    for (int i = 0; i < MOST_LOADS; i++) { /* what takes long is announced, and loaded at the next call */
+        arena_reset(pane->view.arena);
+        pane->view.wants_load = false;
+        if (pane->view.ops->load(&pane->view, &err) != OK)
+            fail_msg("%s: %s", pane->view.ops->id, err.message);
+        if (!pane->view.wants_load)
+            return;
+    }
 }
 
 void pane_load(struct pane *pane, int rows, int columns)
