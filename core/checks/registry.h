@@ -57,6 +57,8 @@
     /* 4 evaluation */                   \
     X(general_regression)                \
     X(catastrophic_forgetting)           \
+    /* 5 data */                         \
+    X(dataset_unshuffled)                \
     /* P preference */                   \
     X(grpo_completions_clipped)          \
     X(grpo_no_signal)                    \

@@ -11,6 +11,7 @@
 #include "core/read/jsonl.h"
 #include "core/read/rows_parts.h"
 #include "core/read/source.h"
+#include "importers/dataset/class_blocks.h"
 #include "importers/dataset/columns.h"
 #include "importers/dataset/id_range.h"
 #include "importers/dataset/row_facts.h"
@@ -147,6 +148,7 @@ struct reading {
     bool is_full;               /* max_rows reached */
     struct str array_key;       /* of the member that holds the rows; empty: the document does */
     struct id_range range;
+    struct class_blocks blocks;
 };
 
 static int after_row(struct reading *reading, int64_t byte, struct error *err)
@@ -224,6 +226,8 @@ static int put_cell_facts(struct reading *reading, const struct csv_row *row, st
         names[i] = str_of(columns[i].name);
     for (size_t i = 0; i < n; i++)
         id_range_cell(&reading->range, columns[i].name, row->cells[i], row->line);
+    for (size_t i = 0; i < n; i++)
+        class_blocks_value(&reading->blocks, names[i], row->cells[i], reading->n_rows);
     row_facts_of_texts(names, row->cells, n, &facts);
     return put_facts(reading, &facts, row->byte, row->length, err);
 }
@@ -262,6 +266,7 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
     for (size_t i = 0; i < row->n; i++)
         columns_see_field(&reading->columns, &row->fields[i]);
     id_range_row(&reading->range, row);
+    class_blocks_row(&reading->blocks, row, reading->n_rows);
     return row->tree && is_batch(row->tree) ? put_batch(reading, row, err)
                                             : put_row_facts(reading, row, err);
 }
@@ -351,6 +356,8 @@ static int finish(struct reading *reading, struct error *err)
                                reading->n_rows, reading->n_unreadable, err);
     if (rc == OK)
         rc = id_range_put(&reading->range, reading->import, err);
+    if (rc == OK)
+        rc = class_blocks_put(&reading->blocks, reading->import, err);
     if (rc == OK && reading->n_unreadable > MAX_BAD_NOTES)
         rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
                        "%lld rows could not be read, the first %d are named",
@@ -466,7 +473,7 @@ const struct importer importer_dataset_rows = {
     .title = "a data set of rows",
     .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst)",
     .supplies = NEEDS_DATASET | NEEDS_TEST_DATASET,
-    .version = 2,
+    .version = 3,
     .role = "data",
     .reads_packed = true,
     .probe = probe,
