@@ -1,8 +1,10 @@
 /* gzip: members one behind the other, as gzip and bgzip write them. A restart stands at the border of
  * a deflate block, with the 32 KiB that were unpacked before it. */
+#include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "core/read/decompress_block.h"
 #include "core/read/decompress_parts.h"
 
 #define WINDOW_BYTES  32768u
@@ -186,3 +188,21 @@ static int step_zlib(struct unpacker *unpacker, char *out, size_t n, size_t *got
 
 const struct codec codec_zlib = {
     .open = open_zlib, .close = close_zlib, .step = step_zlib, .restart = restart_zlib};
+
+/* A page may be of several members, and of zlib's own wrapping. */
+bool block_unpack_gzip(struct str in, char *out, size_t n)
+{
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)in.p, .next_out = (Bytef *)out};
+    int rc = Z_OK;
+
+    if (in.n > UINT_MAX || n > UINT_MAX || inflateInit2(&stream, 15 + 32) != Z_OK)
+        return false;
+    stream.avail_in = (uInt)in.n;
+    stream.avail_out = (uInt)n;
+    while ((rc = inflate(&stream, Z_FINISH)) == Z_STREAM_END && stream.avail_in &&
+           stream.avail_out)
+        if (inflateReset(&stream) != Z_OK)
+            break;
+    (void)inflateEnd(&stream);
+    return rc == Z_STREAM_END && stream.avail_out == 0;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "core/read/decompress_block.h"
 #include "core/read/decompress_parts.h"
 
 struct zstd {
@@ -79,3 +80,10 @@ static int step_zstd(struct unpacker *unpacker, char *out, size_t n, size_t *got
 
 const struct codec codec_zstd = {
     .open = open_zstd, .close = close_zstd, .step = step_zstd, .restart = restart_zstd};
+
+bool block_unpack_zstd(struct str in, char *out, size_t n)
+{
+    size_t got = ZSTD_decompress(out, n, in.p, in.n);
+
+    return !ZSTD_isError(got) && got == n;
+}

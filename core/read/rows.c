@@ -10,6 +10,7 @@
 #include "core/read/csv.h"
 #include "core/read/decompress.h"
 #include "core/read/rows_parts.h"
+#include "core/read/table.h"
 
 #define HEAD_BYTES 65536
 
@@ -24,6 +25,8 @@ struct rows {
     struct str *columns; /* of CSV and TSV, in header */
     size_t n_columns;
     struct buf header;
+    struct table *table; /* of Parquet and Arrow */
+    int64_t table_at;    /* number in the file of its next row */
 };
 
 /* A row as text. */
@@ -80,6 +83,22 @@ static int open_json(struct rows *rows, struct str name, struct error *err)
     return rc == OK && place.is_array ? elements_seek(&rows->elements, place.at, true, err) : rc;
 }
 
+/* By what the bytes say; a name tells nothing here. */
+static int open_typed(struct rows *rows, bool *is_table, struct error *err)
+{
+    char head[TABLE_HEAD_BYTES];
+    size_t n = 0;
+    int rc = source_at(rows->file, 0, head, sizeof head, &n, err);
+    enum table_format format = rc == OK ? table_format_of(str_from(head, n)) : TABLE_NONE;
+
+    *is_table = format != TABLE_NONE;
+    if (!*is_table)
+        return rc;
+    rows->kind = format == TABLE_PARQUET ? ROWS_PARQUET : ROWS_ARROW;
+    return format == TABLE_PARQUET ? parquet_open(&rows->table, rows->file, err)
+                                   : arrow_open(&rows->table, rows->file, err);
+}
+
 int rows_open_source(struct rows **out, struct source_file *file, const char *path,
                      struct error *err)
 {
@@ -93,11 +112,14 @@ int rows_open_source(struct rows **out, struct source_file *file, const char *pa
     }
     buf_init(&rows->header, SOURCE_LINE_BYTES);
     buf_init(&rows->elements.text, SOURCE_LINE_BYTES);
+    bool is_table = false;
     int rc = source_unpack_if_packed(&rows->file, &rows->packing, file, err);
-    if (rc == OK && (ends(name, ".csv") || ends(name, ".tsv"))) {
+    if (rc == OK && rows->packing == PACKING_NONE)
+        rc = open_typed(rows, &is_table, err);
+    if (rc == OK && !is_table && (ends(name, ".csv") || ends(name, ".tsv"))) {
         rows->kind = ends(name, ".tsv") ? ROWS_TSV : ROWS_CSV;
         rc = open_table(rows, 0, err);
-    } else if (rc == OK) {
+    } else if (rc == OK && !is_table) {
         rc = open_json(rows, name, err);
     }
     if (rc != OK) {
@@ -121,6 +143,8 @@ void rows_close(struct rows *rows)
     if (!rows)
         return;
     csv_close(rows->csv);
+    if (rows->table)
+        rows->table->ops->close(rows->table);
     elements_free(&rows->elements);
     source_close(rows->file);
     buf_free(&rows->header);
@@ -136,6 +160,33 @@ enum rows_kind rows_kind(const struct rows *rows)
 bool rows_is_packed(const struct rows *rows)
 {
     return rows->packing != PACKING_NONE;
+}
+
+bool rows_is_table(const struct rows *rows)
+{
+    return rows->table != NULL;
+}
+
+bool rows_are_table(struct str first_bytes)
+{
+    return table_format_of(first_bytes) != TABLE_NONE;
+}
+
+const struct json *rows_example(const struct rows *rows)
+{
+    return rows->table ? rows->table->ops->example(rows->table) : NULL;
+}
+
+void rows_choose_columns(struct rows *rows, bool (*is_wanted)(void *ctx, const struct json *example),
+                         void *ctx)
+{
+    if (rows->table)
+        rows->table->ops->choose(rows->table, is_wanted, ctx);
+}
+
+const char *rows_note(const struct rows *rows, size_t i)
+{
+    return rows->table && i < rows->table->n_notes ? rows->table->notes[i] : NULL;
 }
 
 /* ---- One row as text ---- */
@@ -276,12 +327,27 @@ static int next_cells(struct rows *rows, struct arena *arena, const struct json 
     return 1;
 }
 
+static int next_of_table(struct rows *rows, struct arena *arena, const struct json **row,
+                         struct row_place *place, struct error *why, struct error *err)
+{
+    int rc = rows->table->ops->next(rows->table, arena, row, why, err);
+
+    if (rc == 1) {
+        *place = (struct row_place){.row = rows->row, .at = rows->table_at, .line = rows->table_at + 1};
+        rows->row++;
+        rows->table_at++;
+    }
+    return rc;
+}
+
 int rows_next(struct rows *rows, struct arena *arena, const struct json **row,
               struct row_place *place, struct error *why, struct error *err)
 {
     struct text_row text;
 
     *row = NULL;
+    if (rows->table)
+        return next_of_table(rows, arena, row, place, why, err);
     if (rows->kind == ROWS_CSV || rows->kind == ROWS_TSV)
         return next_cells(rows, arena, row, place, why, err);
     int rc = rows->kind == ROWS_JSONL ? next_line(rows, &text, err) : next_element(rows, &text, err);
@@ -304,6 +370,10 @@ int rows_seek(struct rows *rows, int64_t at, int64_t row, struct error *err)
 {
     rows->is_sought = true;
     rows->row = row;
+    if (rows->table) {
+        rows->table_at = at;
+        return rows->table->ops->seek(rows->table, at, err);
+    }
     if (rows->kind == ROWS_JSONL)
         return source_seek(rows->file, at, err);
     if (rows->kind == ROWS_JSON_ARRAY)
@@ -311,9 +381,35 @@ int rows_seek(struct rows *rows, int64_t at, int64_t row, struct error *err)
     return rows->csv ? csv_seek(rows->csv, at, err) : OK;
 }
 
+/* A table has no text of a row: the row is read again and written as JSON. */
+static int raw_of_table(struct rows *rows, const struct row_place *place, size_t limit,
+                        struct arena *arena, struct str *out, struct error *err)
+{
+    const struct table_ops *ops = rows->table->ops;
+    const struct json *row = NULL;
+    struct error why;
+    struct buf text;
+    int rc = ops->seek(rows->table, place->at, err);
+
+    if (rc == OK)
+        rc = ops->next(rows->table, arena, &row, &why, err);
+    if (rc >= 0 && ops->seek(rows->table, rows->table_at, &why) != OK)
+        rc = error_set(err, E_IO, "%s", why.message);
+    if (rc < 0)
+        return rc;
+    buf_init(&text, SOURCE_LINE_BYTES);
+    if (row)
+        json_write(&text, row);
+    *out = arena_str(arena, str_first(buf_view(&text), limit));
+    buf_free(&text);
+    return arena_failed(arena) ? error_set(err, E_NOMEM, "no memory for a row as JSON") : OK;
+}
+
 int rows_raw(struct rows *rows, const struct row_place *place, size_t limit, struct arena *arena,
              struct str *out, struct error *err)
 {
+    if (rows->table)
+        return raw_of_table(rows, place, limit, arena, out, err);
     size_t n = place->length < 0 || (uint64_t)place->length > limit ? limit : (size_t)place->length;
     size_t got = 0;
     char *bytes = arena_alloc(arena, n + 1);
