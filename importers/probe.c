@@ -57,8 +57,6 @@ static const struct known_name KNOWN[] = {
     {".gitignore", "nothing about the run"},
     {".gitattributes", "nothing about the run"},
     {".ds_store", "nothing about the run"},
-    {"events.out.tfevents.*", "TensorBoard: " LATER},
-    {"*.tfevents.*", "TensorBoard: " LATER},
     {"*.wandb", "W&B: " LATER},
     {"wandb-*.json", "W&B: " LATER},
     {"*.db", "a database: " LATER},
@@ -194,13 +192,13 @@ static void look(struct found *found, struct look *look, struct arena *arena)
                                    found->importer->title, packing_name(look->packing)));
 }
 
-/* Of what is packed only rows are looked at. */
+/* Of what is packed only rows and event files are looked at. */
 static bool is_packed_other(const char *name)
 {
     static const char *const ROWS[] = {".jsonl", ".json", ".ndjson", ".csv", ".tsv"};
     struct str inner = packing_inner_name(name);
 
-    if (packing_of_name(name) == PACKING_NONE)
+    if (packing_of_name(name) == PACKING_NONE || str_has_ignoring_case(inner, ".tfevents."))
         return false;
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         size_t n = strlen(ROWS[i]);

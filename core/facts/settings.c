@@ -20,6 +20,7 @@ struct importer_trust {
 static const struct importer_trust TRUST[] = {
     {"hf_training_args", 0}, {"hf_trainer_state", 1}, {"peft_adapter", 1},  {"hf_model", 1},
     {"tokenizer", 1},        {"chat_template", 1},    {"trainer_log", 2},   {"hf_results", 2},
+    {"tensorboard", 2},      {"wandb", 2},            {"mlflow_files", 2},  {"mlflow_db", 2},
     {"console_log", 3},      {"notebook", 3},         {"llamafactory", 4},  {"settings_file", 5},
     {"side_files", 5},       {"deepspeed", 6},        {"environment", 7},   {"model_card", 8},
 };
