@@ -281,6 +281,7 @@ static bool set_mode(struct view *view, enum labels_mode mode)
 
     state->mode = state->mode == mode ? LABELS_TEXT : mode;
     state->scroll.top = 0;
+    state->left = 0;
     view->wants_load = true;
     return true;
 }

@@ -100,7 +100,7 @@ static void say_keys(struct textflow *flow)
 {
     flow_printf(flow, STYLE_TRAINED, "%strained%s", opening(flow), closing(flow));
     flow_puts(flow, STYLE_MASKED, " masked");
-    flow_puts(flow, STYLE_DIM, "   , . row   n N same fault   c next change   i ids   s source   H counts");
+    flow_puts(flow, STYLE_DIM, "   , . row   n N fault   c change   i ids   s source   H counts");
     flow_break(flow);
     flow_break(flow);
 }
@@ -156,7 +156,7 @@ static void put_text(struct writer *w, struct str text)
         blanks_text(w->flow, w->style, line, w->state->shows_blanks, end != NULL);
         text = str_skip(text, line.n + (end ? 1 : 0));
         if (end) {
-            flow_puts(w->flow, STYLE_DIM, "\\n");
+            flow_puts(w->flow, w->style, "\\n");
             flow_break(w->flow);
         }
     }

@@ -2,6 +2,7 @@
 #include "core/exports/labels_report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/base/unicode.h"
 
@@ -145,54 +146,88 @@ static bool is_trained(const struct labelled_row *row, size_t i)
     return row->trained[i] && i >= row->first_kept && i < row->end_kept;
 }
 
-/* The bytes from *shown to `to`, with line ends as signs and as line ends. */
-static void show_text(struct buf *out, struct str text)
+/* Writes a row: two blanks before each line, none behind the last line end. */
+struct row_writer {
+    struct buf *out;
+    const struct labelled_row *row;
+    bool ascii, is_inside;      /* is_inside: of a line */
+    bool is_open;               /* a bracket */
+};
+
+static void put_sign(struct row_writer *w, const char *sign)
 {
-    struct str rest = text, line;
-    bool is_last;
+    if (!w->is_inside)
+        buf_puts(w->out, "  ");
+    w->is_inside = true;
+    buf_puts(w->out, sign);
+}
+
+/* Line ends as signs and as line ends. */
+static void put_text(struct row_writer *w, size_t from, size_t to)
+{
+    struct str rest = str_from(w->row->text.p + from, to - from);
 
     while (rest.n) {
-        is_last = !memchr(rest.p, '\n', rest.n);
-        if (!str_split(&rest, '\n', &line))
-            return;
-        unicode_visible(out, line, false);
-        if (!is_last)
-            buf_puts(out, "\\n\n  ");
+        const char *end = memchr(rest.p, '\n', rest.n);
+        struct str line = str_first(rest, end ? (size_t)(end - rest.p) : rest.n);
+
+        put_sign(w, "");
+        unicode_visible(w->out, line, false);
+        if (end) {
+            buf_puts(w->out, "\\n\n");
+            w->is_inside = false;
+        }
+        rest = str_skip(rest, line.n + (end ? 1 : 0));
     }
+}
+
+static void set_bracket(struct row_writer *w, bool opens)
+{
+    if (opens == w->is_open)
+        return;
+    put_sign(w, w->ascii ? (opens ? "[[" : "]]") : (opens ? "⟦" : "⟧"));
+    w->is_open = opens;
+}
+
+/* Up to a whole character: a label that changes inside of one is shown before or behind it. */
+static size_t whole(struct str text, size_t at)
+{
+    for (int i = 0; i < 3 && at < text.n && ((unsigned char)text.p[at] & 0xC0) == 0x80; i++)
+        at++;
+    return at;
 }
 
 void labels_row_text(struct buf *out, const struct labelled_row *row, bool ascii)
 {
-    size_t shown = 0;
-    bool is_open = false;
+    struct row_writer w = {.out = out, .row = row, .ascii = ascii};
+    size_t shown = 0, taken = 0;    /* what is written, and what waits to be written in one piece */
 
-    buf_puts(out, "  ");
-    for (size_t i = 0; i < row->n; i++) {
-        bool wants = is_trained(row, i);
+    for (size_t i = 0; i < row->n && !out->failed; i++) {
+        bool wants = is_trained(row, i), is_named = row->begin[i] == row->end[i];
 
-        if (row->begin[i] > shown) {
-            show_text(out, str_from(row->text.p + shown, row->begin[i] - shown));
-            shown = row->begin[i];
+        if (row->begin[i] > taken && !is_named)
+            taken = row->begin[i];
+        if (wants != w.is_open || is_named || i == row->end_kept) {
+            put_text(&w, shown, taken);
+            shown = taken;
         }
-        if (i == row->end_kept && i > 0)
-            buf_puts(out, ascii ? (is_open ? "]] <CUT> " : "<CUT> ") : (is_open ? "⟧✂" : "✂"));
-        if (i == row->end_kept)
-            is_open = false;
-        if (wants != is_open)
-            buf_puts(out, ascii ? (wants ? "[[" : "]]") : (wants ? "⟦" : "⟧"));
-        is_open = wants;
-        if (row->end[i] > shown) {
-            show_text(out, str_from(row->text.p + shown, row->end[i] - shown));
-            shown = row->end[i];
-        } else if (row->begin[i] == row->end[i]) {
+        if (i == row->end_kept && i > 0) {
+            set_bracket(&w, false);
+            put_sign(&w, ascii ? "<CUT>" : "✂");
+        }
+        set_bracket(&w, wants);
+        if (is_named) {
+            put_sign(&w, "");
             buf_printf(out, "<id %" PRIu32 ">", row->ids[i]);
+        } else if (row->end[i] > taken) {
+            taken = whole(row->text, row->end[i]);
         }
     }
-    if (is_open)
-        buf_puts(out, ascii ? "]]" : "⟧");
-    if (shown < row->text.n)
-        show_text(out, str_skip(row->text, shown));
-    buf_puts(out, "\n");
+    put_text(&w, shown, taken);
+    set_bracket(&w, false);
+    put_text(&w, taken, row->text.n);
+    if (w.is_inside || !row->text.n)
+        buf_puts(out, "\n");
 }
 
 void labels_row_ids(struct buf *out, const struct labelled_row *row, const struct tokenizer *tokenizer)
