@@ -2,7 +2,6 @@
  * small document, and notes. Knows no file format. */
 #include "importers/importer.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +9,7 @@
 #include "core/base/unicode.h"
 #include "core/facts/config_names.h"
 #include "core/facts/config_values.h"
+#include "core/facts/secrets.h"
 #include "core/read/source.h"
 #include "core/read/yaml.h"
 
@@ -18,94 +18,9 @@
 #define VALUE_MAX_BYTES        (1 << 20)
 #define SETTINGS_MAX           20000 /* of one tree; more is data, not configuration */
 
-/* ---- Secrets ---- */
-
-/* Anywhere in the last part of a key. */
-static const char *const SECRET_WORDS[] = {
-    "api_key",    "apikey",        "authorization", "access_key", "private_key",
-    "secret_key", "client_secret", "password",      "passwd",     "credential",
-};
-/* The whole last part. Plain `..._token` would catch bos_token. */
-static const char *const SECRET_NAMES[] = {
-    "token",
-    "hf_token",
-    "hub_token",
-    "push_to_hub_token",
-    "use_auth_token",
-    "auth_token",
-    "access_token",
-    "api_token",
-    "wandb_token",
-    "github_token",
-    "secret",
-    "secret_token",
-    "read_token",
-    "write_token",
-    "refresh_token",
-    "bearer",
-    "huggingface_token",
-    "huggingface_hub_token",
-    "bearer_token",
-};
-/* How the values of known services begin; a long run of letters and digits has to follow. */
-static const char *const SECRET_VALUES[] = {"hf_", "sk-", "ghp_", "github_pat_", "Bearer ", "AKIA"};
-
-static void last_part(const char *key, char *out, size_t n)
-{
-    const char *dot = strrchr(key, '.');
-    const char *part = dot ? dot + 1 : key;
-    size_t i = 0;
-
-    while (*part == '-')
-        part++;
-    for (; part[i] && i + 1 < n; i++)
-        out[i] = part[i] == '-' ? '_' : (char)tolower((unsigned char)part[i]);
-    out[i] = '\0';
-}
-
 bool import_is_secret(const char *key)
 {
-    char part[128];
-
-    last_part(key, part, sizeof part);
-    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++)
-        if (strstr(part, SECRET_WORDS[i]))
-            return true;
-    for (size_t i = 0; i < sizeof SECRET_NAMES / sizeof *SECRET_NAMES; i++)
-        if (strcmp(part, SECRET_NAMES[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool value_is_secret(const char *value)
-{
-    for (size_t i = 0; i < sizeof SECRET_VALUES / sizeof *SECRET_VALUES; i++) {
-        size_t n = strlen(SECRET_VALUES[i]);
-
-        if (strncmp(value, SECRET_VALUES[i], n) == 0) {
-            size_t run = strspn(value + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                           "0123456789_-.");
-            return run >= 16 && value[n + run] == '\0';
-        }
-    }
-    return false;
-}
-
-/* A list of objects is stored whole, so what is in it is looked at too. */
-static bool tree_has_secret(const struct json *value)
-{
-    char key[128];
-
-    for (const struct json *child = value->child; child; child = child->next) {
-        size_t n = child->key.n < sizeof key - 1 ? child->key.n : sizeof key - 1;
-
-        if (n)
-            memcpy(key, child->key.p, n);
-        key[n] = '\0';
-        if ((n && child->type == JSON_STRING && import_is_secret(key)) || tree_has_secret(child))
-            return true;
-    }
-    return false;
+    return secret_name(key);
 }
 
 /* ---- Settings ---- */
@@ -184,7 +99,7 @@ int import_setting(struct import *import, enum side side, const char *raw_name, 
     bool inverts = false;
     struct setting setting = {.side = side, .raw_name = raw_name, .type = type, .line = line};
 
-    if (import_is_secret(raw_name) || (value && value_is_secret(value)))
+    if (import_is_secret(raw_name) || (value && secret_value(value)))
         return OK;
     if (strlen(raw_name) > SETTING_NAME_MAX_BYTES)
         return sink_note(import->sink, NOTE_WARN, line, NONE, err,
@@ -249,7 +164,7 @@ static const char *text_of(const struct json *value, struct buf *out)
         break;
     case JSON_ARRAY:
     case JSON_OBJECT:
-        if (tree_has_secret(value))
+        if (secret_in_tree(value))
             return NULL;
         json_write(out, value);
         break;

@@ -5,8 +5,8 @@
 
 #include "core/base/number.h"
 #include "core/checks/check.h"
+#include "core/read/shell_words.h"
 #include "core/read/source.h"
-#include "importers/config/shell_words.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 

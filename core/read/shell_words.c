@@ -1,5 +1,5 @@
 /* A splitter for shell lines: knows words and quotes, no grammar. */
-#include "importers/config/shell_words.h"
+#include "core/read/shell_words.h"
 
 #include <string.h>
 

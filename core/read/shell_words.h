@@ -1,7 +1,7 @@
 /* Splits a shell script into commands and words as a shell would, without expanding anything:
  * $VAR and $(…) stay text. Quotes, backslash, line continuation, comments. */
-#ifndef IMPORTERS_CONFIG_SHELL_WORDS_H
-#define IMPORTERS_CONFIG_SHELL_WORDS_H
+#ifndef CORE_READ_SHELL_WORDS_H
+#define CORE_READ_SHELL_WORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
