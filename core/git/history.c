@@ -12,8 +12,10 @@
 
 struct waiting {                        /* found, not yet looked at */
     struct git_id id, tree;
+    struct git_id first, second;        /* parents; of more the commit is read again */
     int64_t time;
     uint64_t order;                     /* first found, first looked at, among equal times */
+    uint32_t n_parents;
 };
 
 struct history {
@@ -168,7 +170,9 @@ static int add(struct history *h, const struct git_id *id, struct git_id *tree, 
         return rc;
     }
     *tree = commit.tree;
-    struct waiting item = {*id, commit.tree, commit.committer_time, h->next_order++};
+    struct waiting item = {.id = *id, .tree = commit.tree, .first = commit.parents[0],
+                           .second = commit.parents[1], .time = commit.committer_time,
+                           .order = h->next_order++, .n_parents = (uint32_t)commit.n_parents};
     commit_free(&commit);
     if (is_new) {
         rc = push(h, &item, err);
@@ -302,32 +306,36 @@ static int compare(struct history *h, const struct waiting *at, const struct git
     return 1;
 }
 
-static void describe(struct history *h, const struct commit *commit, struct history_row *row)
+/* Only what is shown is read once more. */
+static int describe(struct history *h, const struct waiting *at, struct history_row *row,
+                    struct error *err)
 {
+    struct commit commit;
+    int rc = commit_read(h->repository->objects, &at->id, &commit, err);
+
+    if (rc != OK)
+        return rc;
     buf_clear(&h->author);
     buf_clear(&h->subject);
-    commit_author(commit, &h->author);
-    commit_subject(commit, &h->subject);
+    commit_author(&commit, &h->author);
+    commit_subject(&commit, &h->subject);
     row->author = h->author.p ? h->author.p : "";
     row->subject = h->subject.p ? h->subject.p : "";
-    row->author_time = commit->author_time;
-    row->commit_time = commit->committer_time;
-    row->author_offset = commit->author_offset;
+    row->author_time = commit.author_time;
+    row->commit_time = commit.committer_time;
+    row->author_offset = commit.author_offset;
+    commit_free(&commit);
+    return OK;
 }
 
 /* Lets the parents wait. *parent_tree: of the first; *has_parent false: there is none. */
-static int add_parents(struct history *h, const struct commit *commit, const struct git_id *id,
-                       struct git_id *parent_tree, bool *has_parent, struct error *err)
+static int add_list(struct history *h, const struct git_id *parents, size_t n,
+                    struct git_id *parent_tree, bool *has_parent, struct error *err)
 {
     struct git_id tree;
 
-    *has_parent = false;
-    if (repository_is_shallow_at(h->repository, id)) {
-        h->sum.ends_shallow |= commit->n_parents > 0;
-        return OK;
-    }
-    for (size_t i = 0; i < commit->n_parents; i++) {
-        int rc = add(h, &commit->parents[i], &tree, err);
+    for (size_t i = 0; i < n; i++) {
+        int rc = add(h, &parents[i], &tree, err);
 
         if (rc < 0)
             return rc;
@@ -339,27 +347,49 @@ static int add_parents(struct history *h, const struct commit *commit, const str
     return OK;
 }
 
-static int look_at(struct history *h, const struct waiting *at, struct history_row *row,
-                   struct error *err)
+static int add_octopus(struct history *h, const struct waiting *at, struct git_id *parent_tree,
+                       bool *has_parent, struct error *err)
 {
     struct commit commit;
-    struct git_id parent_tree;
     struct error why;
-    bool has_parent;
     int rc = commit_read(h->repository->objects, &at->id, &commit, &why);
 
     if (rc != OK)
         return pass_over(h, rc, &why, err);
-    rc = add_parents(h, &commit, &at->id, &parent_tree, &has_parent, err);
-    bool is_merge = commit.n_parents > 1 && !repository_is_shallow_at(h->repository, &at->id);
-    if (rc == OK && !is_merge)
-        rc = compare(h, at, has_parent ? &parent_tree : NULL, row, err);
-    if (rc == 1) {
-        row->parent = has_parent ? commit.parents[0] : (struct git_id){{0}};
-        describe(h, &commit, row);
-    }
+    rc = add_list(h, commit.parents, commit.n_parents, parent_tree, has_parent, err);
     commit_free(&commit);
     return rc;
+}
+
+static int add_parents(struct history *h, const struct waiting *at, struct git_id *parent_tree,
+                       bool *has_parent, struct error *err)
+{
+    const struct git_id two[2] = {at->first, at->second};
+
+    if (at->n_parents > 2)
+        return add_octopus(h, at, parent_tree, has_parent, err);
+    return add_list(h, two, at->n_parents, parent_tree, has_parent, err);
+}
+
+static int look_at(struct history *h, struct waiting *at, struct history_row *row, struct error *err)
+{
+    struct git_id parent_tree;
+    bool has_parent = false;
+    int rc;
+
+    if (at->n_parents && repository_is_shallow_at(h->repository, &at->id)) {
+        h->sum.ends_shallow = true;
+        at->n_parents = 0;
+    }
+    rc = add_parents(h, at, &parent_tree, &has_parent, err);
+    if (rc != OK || at->n_parents > 1)
+        return rc;
+    rc = compare(h, at, has_parent ? &parent_tree : NULL, row, err);
+    if (rc != 1)
+        return rc;
+    row->parent = has_parent ? at->first : (struct git_id){{0}};
+    rc = describe(h, at, row, err);
+    return rc == OK ? 1 : rc;
 }
 
 int history_next(struct history *history, struct history_row *row, struct error *err)
