@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/exports/prompts_report.h"
 #include "views/blanks.h"
 #include "views/prompts_parts.h"
 
@@ -30,13 +31,12 @@ static int compare(const struct prompts_state *state, struct arena *arena, struc
 {
     const struct prompt_side *a = &state->pair->train.side, *b = &state->pair->serve.side;
     bool has_ids = a->n_ids && b->n_ids;
-    size_t same, serve_end;
+    size_t same, train_end, serve_end;
 
-    /* Without the header at its end the last one of the serving side is of an earlier turn. */
-    serve_end = state->pair->comparison.difference == PROMPTS_NO_HEADER ? b->text.n : b->shape.prompt_end;
-    out->train = str_first(a->text, a->shape.prompt_end);
+    prompts_compared(state->pair, &train_end, &serve_end);
+    out->train = str_first(a->text, train_end);
     out->serve = str_first(b->text, serve_end);
-    out->train_rest = str_skip(a->text, a->shape.prompt_end);
+    out->train_rest = str_skip(a->text, train_end);
     out->serve_rest = str_skip(b->text, serve_end);
     same = same_bytes(out->train, out->serve);
     out->train_mark = out->serve_mark = same == out->train.n && same == out->serve.n ? SIZE_MAX : same;
@@ -54,6 +54,7 @@ struct stretch {
     const char *sign;           /* before each line; "" for parts of lines */
     struct str text;
     const char *mark;           /* a place in the text that is marked, NULL: none */
+    bool is_end;                /* blanks at the end are the last of their line, or of what differs */
 };
 
 static void put_piece(const struct prompts_state *state, struct textflow *flow, enum style_role style,
@@ -85,7 +86,7 @@ static void put_stretch(const struct prompts_state *state, struct textflow *flow
         if (!flow->is_open)
             flow_puts(flow, s->style, s->sign);
         put_piece(state, flow, s->style, line, holds(line, s->mark, end != NULL) ? s->mark : NULL,
-                  end || line.n == text.n);
+                  end || s->is_end);
         if (end) {
             flow_puts(flow, STYLE_DIM, "\\n");
             flow_break(flow);
@@ -96,7 +97,7 @@ static void put_stretch(const struct prompts_state *state, struct textflow *flow
 
 void prompts_write_text(const struct prompts_state *state, struct textflow *flow, struct str text)
 {
-    struct stretch all = {.style = STYLE_TEXT, .sign = "  ", .text = text};
+    struct stretch all = {.style = STYLE_TEXT, .sign = "  ", .text = text, .is_end = true};
 
     flow->no_wrap = state->no_wrap;
     flow_indent(flow, 0, 2);
@@ -116,6 +117,7 @@ static void put_change(const struct prompts_state *state, struct textflow *flow,
         .sign = !by_line ? "  " : is_added ? "+ " : "- ",
         .text = is_added ? str_from(texts->serve.p + part->b_begin, part->b_end - part->b_begin)
                          : str_from(texts->train.p + part->a_begin, part->a_end - part->a_begin),
+        .is_end = true,
         .mark = mark == SIZE_MAX ? NULL : (is_added ? texts->serve.p : texts->train.p) + mark,
     };
 
@@ -142,7 +144,7 @@ static void put_unified(const struct prompts_state *state, struct textflow *flow
     flow_indent(flow, 0, 2);
     for (size_t i = 0; i < texts->diff.n; i++) {
         const struct diff_part *part = &texts->diff.parts[i];
-        struct stretch same = {.style = STYLE_TEXT, .sign = "  ",
+        struct stretch same = {.style = STYLE_TEXT, .sign = "  ", .is_end = state->unit == PROMPTS_BY_LINE,
                                .text = str_from(texts->train.p + part->a_begin, part->a_end - part->a_begin)};
 
         if (part->kind == DIFF_EQUAL) {
@@ -323,8 +325,8 @@ static void put_rest(const struct prompts_state *state, struct textflow *flow,
         flow->no_wrap = false;
         return;
     }
-    struct stretch train = {.style = STYLE_DIM, .sign = "t ", .text = texts->train_rest};
-    struct stretch serve = {.style = STYLE_DIM, .sign = "s ", .text = texts->serve_rest};
+    struct stretch train = {.style = STYLE_DIM, .sign = "t ", .text = texts->train_rest, .is_end = true};
+    struct stretch serve = {.style = STYLE_DIM, .sign = "s ", .text = texts->serve_rest, .is_end = true};
 
     flow_indent(flow, 0, 2);
     put_stretch(state, flow, &train);

@@ -114,6 +114,27 @@ static void put_lines(struct buf *out, char sign, struct str text)
     }
 }
 
+static size_t same_bytes(struct str a, struct str b)
+{
+    size_t n = 0;
+
+    while (n < a.n && n < b.n && a.p[n] == b.p[n])
+        n++;
+    return n;
+}
+
+void prompts_compared(const struct prompt_pair *pair, size_t *train_end, size_t *serve_end)
+{
+    const struct prompt_side *a = &pair->train.side, *b = &pair->serve.side;
+    /* Without a header at its end the last one of the serving side is of an earlier turn. */
+    bool is_whole = b->shape.ends_with_header || pair->comparison.difference == PROMPTS_NO_HEADER;
+
+    *train_end = a->shape.ends_with_header ? a->text.n : a->shape.prompt_end;
+    *serve_end = is_whole ? b->text.n : b->shape.prompt_end;
+    if (is_whole && !a->shape.ends_with_header) /* a thinking block that both put there */
+        *train_end += same_bytes(str_skip(a->text, *train_end), str_skip(b->text, b->shape.prompt_end));
+}
+
 /* What stands behind the assistant's header: for the eye, no part of the verdict. */
 static void put_answer(struct buf *out, const char *side, struct str text)
 {
@@ -126,9 +147,9 @@ static void put_answer(struct buf *out, const char *side, struct str text)
 static int put_diff(struct buf *out, const struct prompt_pair *pair, struct error *err)
 {
     const struct prompt_side *a = &pair->train.side, *b = &pair->serve.side;
-    /* Without the header at its end the last one of the serving side is of an earlier turn. */
-    size_t serve_end = pair->comparison.difference == PROMPTS_NO_HEADER ? b->text.n : b->shape.prompt_end;
-    struct str train = str_first(a->text, a->shape.prompt_end), serve = str_first(b->text, serve_end);
+    size_t train_end, serve_end;
+    prompts_compared(pair, &train_end, &serve_end);
+    struct str train = str_first(a->text, train_end), serve = str_first(b->text, serve_end);
     struct arena *arena = arena_open(ARENA_RENDER_BYTES);
     struct diff diff;
     int rc = arena ? diff_texts(train, serve, DIFF_LINES, NULL, 0, NULL, 0, arena, &diff, err)
