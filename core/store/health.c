@@ -102,19 +102,33 @@ bool health_is_damage(int code)
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
 }
 
+/* One look at the file: in several, another program may make its tables between two of them, and a
+ * cache that is just being made would seem foreign. */
+static int look(sqlite3 *db, const struct health_expected *expected, int64_t *id, int64_t *version,
+                int64_t *n_objects, bool *is_good)
+{
+    int code = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    code = health_pragma(db, expected->schema, "application_id", id);
+    if (code == SQLITE_OK)
+        code = health_pragma(db, expected->schema, "user_version", version);
+    if (code == SQLITE_OK)
+        code = count_objects(db, expected->schema, n_objects);
+    if (code == SQLITE_OK && *id == expected->application_id && *version <= expected->version)
+        code = quick_check(db, expected->schema, is_good);
+    (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
+    return code;
+}
+
 int health_examine(sqlite3 *db, const struct health_expected *expected, enum health *health,
                    int64_t *version)
 {
     int64_t id = 0, n_objects = 0;
     bool is_good = true;
-    int code = health_pragma(db, expected->schema, "application_id", &id);
+    int code = look(db, expected, &id, version, &n_objects, &is_good);
 
-    if (code == SQLITE_OK)
-        code = health_pragma(db, expected->schema, "user_version", version);
-    if (code == SQLITE_OK)
-        code = count_objects(db, expected->schema, &n_objects);
-    if (code == SQLITE_OK && id == expected->application_id && *version <= expected->version)
-        code = quick_check(db, expected->schema, &is_good);
     if ((code & 0xff) == SQLITE_NOTADB)
         *health = HEALTH_NO_DATABASE;
     else if (health_is_damage(code) || !is_good)
