@@ -89,7 +89,7 @@ static void enter_leads_to_the_place_of_the_evidence(void **state)
         size_t evidence;
         const char *view;
         int64_t step;
-    } cases[] = {{0, "log", 1212}, {1, "curves", 1204}, {2, "settings", NONE}};
+    } cases[] = {{0, "log", 1212}, {1, "curves", 1204}, {2, "settings", NONE}, {3, "labels", NONE}};
     struct pane *pane = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -108,6 +108,7 @@ static void evidence_without_a_place_opens_nothing(void **state)
 {
     struct pane *pane = *state;
 
+    pieces[3].row = NONE;
     pane->desk.evidence = 3;
     pane_load(pane, 30, 78);
     pane_act(pane, "open");
