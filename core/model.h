@@ -97,6 +97,29 @@ struct setting {
     int64_t line;
 };
 
+/* One setting that differs between two versions of a configuration. */
+struct config_change {
+    const char *name;           /* canonical, or as it is spelled; "line 12" when compared by lines */
+    const char *old_value, *new_value;  /* NULL: not there */
+    int64_t line;               /* in the new text, else in the old one; NONE */
+};
+
+/* A commit that changed a configuration. */
+struct revision {
+    const char *commit;         /* 40 hex digits */
+    int64_t author_time, commit_time;   /* seconds since 1970 */
+    int author_offset;          /* minutes east of Greenwich */
+    const char *author, *subject;
+    const char *path, *old_path;        /* old_path: of a rename or copy, else NULL */
+    const char *status;         /* added modified renamed copied deleted */
+    int similarity;             /* percent, of a rename or copy */
+    const char *blob;           /* id of the file's content in it; NULL: deleted */
+    int64_t n_settings;         /* of the version */
+    const struct config_change *changes; size_t n_changes;
+    int64_t n_more;             /* changes that were not kept */
+    const char *by_lines;       /* why it was not compared setting by setting; NULL: it was */
+};
+
 /* ---- Series ------------------------------------------------------------------------------- */
 
 /* One logged number. NaN and infinities are in `value` as they are. */

@@ -8,12 +8,6 @@
 
 #define CONFIG_DIFF_MAX 500             /* changes of one commit that are kept */
 
-struct config_change {
-    const char *name;                   /* canonical, or as it is spelled; "line 12" by lines */
-    const char *old_value, *new_value;  /* NULL: not there */
-    int64_t line;                       /* in the new text, else in the old one */
-};
-
 struct config_diff {
     const struct config_change *changes;
     size_t n;

@@ -141,6 +141,28 @@ static const char *const CACHE_MIGRATIONS[] = {
      " suite_id INTEGER NOT NULL REFERENCES eval_suite ON DELETE CASCADE, item TEXT NOT NULL,"
      " score BLOB NOT NULL, cluster TEXT, prompt_hash INTEGER NOT NULL,"
      " PRIMARY KEY (suite_id, item)) STRICT, WITHOUT ROWID;"),
+
+    /* Histories of files in git, made by core/facts/config_history.h. Runs of one repository share
+     * them; one that no run has is dropped. `head`: the maker's own text. */
+    ("CREATE TABLE git_history ("
+     " id INTEGER PRIMARY KEY, repository TEXT NOT NULL, path TEXT NOT NULL, head_id TEXT NOT NULL,"
+     " version INTEGER NOT NULL, is_whole INTEGER NOT NULL, head TEXT,"
+     " UNIQUE (repository, path)) STRICT;"
+     "CREATE TABLE revision ("
+     " history_id INTEGER NOT NULL REFERENCES git_history ON DELETE CASCADE, ord INTEGER NOT NULL,"
+     " commit_id TEXT NOT NULL, authored_at INTEGER NOT NULL, committed_at INTEGER NOT NULL,"
+     " zone INTEGER NOT NULL, author TEXT, subject TEXT, path TEXT NOT NULL, old_path TEXT,"
+     " status TEXT NOT NULL, similarity INTEGER NOT NULL, blob_id TEXT, n_settings INTEGER NOT NULL,"
+     " n_more INTEGER NOT NULL, by_lines TEXT, PRIMARY KEY (history_id, ord)) STRICT, WITHOUT ROWID;"
+     "CREATE TABLE config_change ("
+     " history_id INTEGER NOT NULL, ord INTEGER NOT NULL, i INTEGER NOT NULL, name TEXT NOT NULL,"
+     " old_value TEXT, new_value TEXT, line INTEGER, PRIMARY KEY (history_id, ord, i),"
+     " FOREIGN KEY (history_id, ord) REFERENCES revision ON DELETE CASCADE) STRICT, WITHOUT ROWID;"
+     "CREATE TABLE run_history ("
+     " run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, ord INTEGER NOT NULL,"
+     " history_id INTEGER REFERENCES git_history ON DELETE CASCADE, key INTEGER NOT NULL,"
+     " head TEXT, PRIMARY KEY (run_id, ord)) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX run_history_by_history ON run_history (history_id);"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

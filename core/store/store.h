@@ -139,6 +139,51 @@ MUST_CHECK int store_audit_put(struct store *store, int64_t run_id, struct store
                                const int32_t *const rows[AUDIT_COLUMNS], struct error *err);
 MUST_CHECK int store_audit_drop(struct store *store, int64_t id, struct error *err);
 
+/* ---- Files over commits (histories.c): what core/facts/config_history.h made ---- */
+
+struct stored_history {
+    int64_t id;
+    const char *repository, *path, *head_id;
+    int version;
+    bool is_whole;              /* false: still being made, or stopped */
+    const char *head;           /* the maker's own text */
+    int64_t n_revisions;
+};
+/* By repository and path; E_NOTFOUND. */
+MUST_CHECK int store_history_find(struct store *store, const char *repository, const char *path,
+                                  struct arena *arena, struct stored_history *out,
+                                  struct error *err);
+MUST_CHECK int store_history_by_id(struct store *store, int64_t id, struct arena *arena,
+                                   struct stored_history *out, struct error *err);
+/* Replaces the one of that repository and path by an empty one that is not whole; fills ->id. */
+MUST_CHECK int store_history_begin(struct store *store, struct stored_history *history,
+                                   struct error *err);
+/* Revision number `ord` (from 0, the newest first). */
+MUST_CHECK int store_history_add(struct store *store, int64_t history_id, int64_t ord,
+                                 const struct revision *revision, struct error *err);
+MUST_CHECK int store_history_done(struct store *store, int64_t history_id, bool is_whole,
+                                  const char *head, struct error *err);
+/* The newest ones, at most `limit`, with their changes. */
+MUST_CHECK int store_revisions(struct store *store, int64_t history_id, int64_t limit,
+                               struct arena *arena, const struct revision **out, size_t *n,
+                               struct error *err);
+
+struct run_history {            /* what a run has to do with a history */
+    int64_t run_id;
+    int64_t history_id;         /* 0: none could be made, head says why */
+    uint64_t key;               /* of all that it was made from */
+    const char *head;           /* the maker's own text */
+};
+/* In the order in which they were put. */
+MUST_CHECK int store_run_histories(struct store *store, int64_t run_id, struct arena *arena,
+                                   const struct run_history **out, size_t *n, struct error *err);
+/* All runs that have a history. */
+MUST_CHECK int store_history_runs(struct store *store, int64_t history_id, struct arena *arena,
+                                  const struct run_history **out, size_t *n, struct error *err);
+/* Replaces those of the run, and drops histories that no run has. */
+MUST_CHECK int store_run_histories_put(struct store *store, int64_t run_id,
+                                       const struct run_history *list, size_t n, struct error *err);
+
 /* ---- Results of checks (findings.c) ---- */
 
 /* Replaces the results of these checks for the run, in one transaction. */
