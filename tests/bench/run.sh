@@ -41,21 +41,7 @@ head -c 5000000 "$log" > "$folder/small/console.log"
 
 # ---- Table ----
 
-row() {             # what ours theirs ratio budget met
-    printf '%-52s %12s %12s %9s %10s  %s\n' "$@"
-}
-skip() {            # what why
-    row "$1" - - - - "skipped: $2 is not installed"
-}
-met() {             # value bound: ok when value >= bound
-    awk -v a="$1" -v b="$2" 'BEGIN { print ((a >= b) ? "ok" : "MISSED") }'
-}
-within() {
-    awk -v a="$1" -v b="$2" 'BEGIN { print ((a <= b) ? "ok" : "MISSED") }'
-}
-ratio() {
-    awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", ((a + 0 > 0) ? b / a : 0) }'
-}
+. tests/bench/frame.sh
 has() {
     command -v "$1" > "$folder/out" 2>&1
 }
@@ -100,13 +86,13 @@ if has lnav; then
         "$import $folder/log" "exec lnav -n -c ':goto 0' $log" ""
     ROUNDS=$all_rounds
 else
-    skip "import of the console log / lnav" lnav
+    skip "import of the console log / lnav" "lnav is not installed"
 fi
 if has python3; then
     versus "import of trainer_state.json / python json.load" "$import $folder/state-run" \
         "exec python3 -c 'import json; json.load(open(\"$state\"))'" 3
 else
-    skip "import of trainer_state.json / python json.load" python3
+    skip "import of trainer_state.json / python json.load" "python3 is not installed"
 fi
 memory "memory: import of the console log" "$import $folder/log" 96
 memory "memory: import of trainer_state.json" "$import $folder/state-run" 96
@@ -123,6 +109,10 @@ set -- $redraw
 row "redraw of 1,000,000 points" "$1 ms" "" "" "<= 5 ms" "$(within "$1" 5)"
 row "redraw of a fifth of them" "$2 ms" "" "" "<= 5 ms" "$(within "$2" 5)"
 
-# ---- Tokenizers ----
+# ---- The engines of text: their peers come from pip, once for all ----
 
-B=$B sh "$here/tests/bench/tokenizers.sh"
+bring_peers "$folder" || true
+export B PEERS
+sh tests/bench/tokenizers.sh
+sh tests/bench/rendering.sh
+sh tests/bench/audit.sh

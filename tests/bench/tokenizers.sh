@@ -2,24 +2,18 @@
 # Tokenising beside the tokenizers library and tiktoken, in one run: part of `make bench`.
 #   B=build/release sh tests/bench/tokenizers.sh [FOLDER]
 # FOLDER holds tokenizer.json files (NAME.json or NAME/tokenizer.json) to be measured too; without
-# one, three are trained on the text. The text is this project's own files, or TEXT. The peers come
-# with pip into a venv that is removed at the end.
+# one, three are trained on the text. The text is this project's own files, or TEXT.
 set -eu
 B=${B:-build/release}
 LC_ALL=C
 export LC_ALL
+. tests/bench/frame.sh
 work=$(mktemp -d "${TMPDIR:-/tmp}/flatline-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 bench=$B/tests/bench/bench_tokenizer
-python=$work/venv/bin/python
-
-row() {             # what ours theirs ratio budget met
-    printf '%-52s %12s %12s %9s %10s  %s\n' "$@"
-}
-if ! { python3 -m venv "$work/venv" && "$work/venv/bin/pip" install -q --disable-pip-version-check \
-        tokenizers tiktoken; } > "$work/out" 2>&1; then
-    row "tokenising / tokenizers, tiktoken" - - - - "skipped: pip cannot bring the peers"
+if ! bring_peers "$work"; then
+    skip "tokenising / tokenizers, tiktoken" "pip cannot bring the peers"
     exit 0
 fi
 
