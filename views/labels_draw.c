@@ -72,7 +72,7 @@ static void say_fault(struct textflow *flow, const struct labels_state *state)
     if (audit->max_length != NONE)
         buf_printf(&text, "  limit %" PRId64, audit->max_length);
     if (n)
-        buf_printf(&text, "  n N: %" PRId64 " %s", n, fault ? "such rows" : "rows with a fault");
+        buf_printf(&text, "  (n: %" PRId64 " %s)", n, fault ? "such rows" : "rows with a fault");
     flow_text(flow, STYLE_DIM, arena_str(flow->arena, buf_view(&text)));
     buf_free(&text);
     flow_break(flow);
@@ -98,11 +98,13 @@ static void say_policy(struct textflow *flow, const struct audit *audit, bool is
 
 static void say_keys(struct textflow *flow)
 {
+    flow->no_wrap = true;
     flow_printf(flow, STYLE_TRAINED, "%strained%s", opening(flow), closing(flow));
     flow_puts(flow, STYLE_MASKED, " masked");
-    flow_puts(flow, STYLE_DIM, "   , . row   n N fault   c change   i ids   s source   H counts");
+    flow_puts(flow, STYLE_DIM, "   , . row  n N fault  c change  i ids  s source  H counts");
     flow_break(flow);
     flow_break(flow);
+    flow->no_wrap = false;
 }
 
 static void make_heading(struct labels_state *state)

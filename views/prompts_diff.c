@@ -158,7 +158,8 @@ static void put_unified(const struct prompts_state *state, struct textflow *flow
         put_change(state, flow, texts, part);
         flow_tag(flow, -1);
     }
-    flow_break(flow);
+    if (flow->is_open)
+        flow_break(flow);
     flow_indent(flow, 0, 0);
 }
 

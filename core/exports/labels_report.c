@@ -8,6 +8,7 @@
 
 #define FEW_ROWS 3              /* shown when neither --row nor --all is given */
 #define FAULTS_SHOWN 8
+#define ROW_BYTES    4096       /* of a row among others */
 
 static const struct {
     uint32_t flag;
@@ -269,6 +270,25 @@ static void row_heading(struct buf *out, const struct audit *audit, int64_t row)
     buf_puts(out, "\n");
 }
 
+/* Among others a row is cut where it would bury them; alone it is whole. */
+static void put_row(struct buf *out, const struct labelled_row *row, int64_t at,
+                    const struct labels_report_options *options)
+{
+    struct labelled_row cut = *row;
+    size_t n = 0;
+
+    while (n < row->n && row->end[n] <= ROW_BYTES)
+        n++;
+    if (options->row != NONE || n == row->n) {
+        labels_row_text(out, row, options->ascii);
+        return;
+    }
+    cut.n = n;
+    cut.text.n = whole(row->text, n ? row->end[n - 1] : 0);
+    labels_row_text(out, &cut, options->ascii);
+    buf_printf(out, "  (%zu tokens more: --row %" PRId64 " shows them)\n", row->n - n, at);
+}
+
 static int show_row(struct buf *out, struct audit_window *window, const struct audit *audit,
                     int64_t at, const struct labels_report_options *options, struct error *err)
 {
@@ -285,7 +305,7 @@ static int show_row(struct buf *out, struct audit_window *window, const struct a
         buf_puts(out, "\n");
         return OK;
     }
-    labels_row_text(out, row, options->ascii);
+    put_row(out, row, at, options);
     if (options->row != NONE) {
         labels_row_ids(out, row, audit_window_tokenizer(window));
         buf_puts(out, "  source: ");

@@ -103,7 +103,7 @@ static void a_pane_opens_at_the_first_row_with_a_fault_and_n_finds_the_others(vo
     open_pane(f);
     assert_shows(drawn(f, 20, 60), "no supervised token");
     assert_memory_equal(f->pane->view.ops->heading(&f->pane->view), "row 2 of 7  trained 0 of", 24);
-    assert_shows(pane_drawn(f->pane, false), "n N: 2 such rows");
+    assert_shows(pane_drawn(f->pane, false), "(n: 2 such rows)");
     pane_act(f->pane, "next-fault");
     assert_memory_equal(f->pane->view.ops->heading(&f->pane->view), "row 4", 5);
     pane_act(f->pane, "next-fault");
