@@ -13,6 +13,7 @@
 #include "core/read/decompress_block.h"
 #include "core/read/source.h"
 #include "core/read/table.h"
+#include "core/read/table_row.h"
 #include "core/read/table_value.h"
 #include "core/read/thrift_compact.h"
 
@@ -57,15 +58,13 @@ enum node_kind { NODE_LEAF, NODE_STRUCT, NODE_LIST, NODE_MAP };
 
 struct node {
     enum node_kind kind;
-    struct str name;
+    struct table_name name;
     unsigned def;          /* from this level on it is there */
     unsigned item_def, rep; /* of lists and maps: level from which there is an item; of the next one */
     size_t leaf, n_leaves;
     struct node *child, *next; /* list: its item. map: key, then value if it has one */
     size_t n_children;
-    bool is_wanted;       /* of columns */
-    struct str key;       /* the name in the arena of the row `stamp` */
-    uint64_t stamp;
+    bool is_wanted; /* of columns */
 };
 
 struct row_group {

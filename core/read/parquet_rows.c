@@ -26,13 +26,11 @@ struct parquet {
 /* The row that is put together. */
 struct making {
     struct parquet *parquet;
-    struct arena *arena;
+    struct table_row row;
     int rc; /* once it is not OK nothing more is read */
     struct error *err;
     const char *wrong; /* with a value; the columns are read on */
     const struct leaf *wrong_leaf;
-    struct json spare; /* where the arena has no room */
-    int64_t line;
 };
 
 static bool is_failure(int rc)
@@ -84,22 +82,6 @@ static void drop_all(struct making *making, const struct node *node, unsigned re
     }
 }
 
-static struct str key_of(struct making *making, struct node *node)
-{
-    if (node->stamp != making->parquet->stamp) {
-        node->stamp = making->parquet->stamp;
-        node->key = arena_str(making->arena, node->name);
-    }
-    return node->key;
-}
-
-static struct json *new_json(struct making *making)
-{
-    struct json *json = arena_alloc(making->arena, sizeof *json);
-
-    return json ? json : &making->spare;
-}
-
 static void make(struct making *making, struct node *node, unsigned rep, struct json *out);
 
 static void make_leaf(struct making *making, struct leaf *leaf, unsigned rep, struct json *out)
@@ -111,7 +93,7 @@ static void make_leaf(struct making *making, struct leaf *leaf, unsigned rep, st
         return;
     if (def == leaf->type->max_def) {
         const char *wrong =
-            value_json(making->arena, &leaf->type->value, leaf->value[leaf->at_value], out);
+            value_json(making->row.arena, &leaf->type->value, leaf->value[leaf->at_value], out);
 
         leaf->at_value++;
         if (wrong && !making->wrong) {
@@ -122,29 +104,15 @@ static void make_leaf(struct making *making, struct leaf *leaf, unsigned rep, st
     leaf->at_level++;
 }
 
-static struct json *add(struct making *making, struct json *parent, struct json *last)
-{
-    struct json *child = new_json(making);
-
-    if (child != &making->spare) {
-        if (last)
-            last->next = child;
-        else
-            parent->child = child;
-    }
-    parent->n++;
-    return child;
-}
-
 /* `make` writes the whole value; the key and the line come behind it. */
 static struct json *add_member(struct making *making, struct json *parent, struct json *last,
                                struct node *node, unsigned rep)
 {
-    struct json *child = add(making, parent, last);
+    struct json *child = table_row_add(&making->row, parent, last);
 
     make(making, node, rep, child);
-    child->key = key_of(making, node);
-    child->line = making->line;
+    child->key = table_row_key(&making->row, &node->name);
+    child->line = making->row.line;
     return child;
 }
 
@@ -152,7 +120,7 @@ static void make_members(struct making *making, struct node *first, unsigned rep
 {
     struct json *last = NULL;
 
-    *out = (struct json){.type = JSON_OBJECT, .line = making->line};
+    *out = (struct json){.type = JSON_OBJECT, .line = making->row.line};
     for (struct node *node = first; node && making->rc == OK; node = node->next)
         if (node->is_wanted)
             last = add_member(making, out, last, node, rep);
@@ -196,7 +164,7 @@ static void make_item(struct making *making, struct node *node, unsigned rep, st
         make_members(making, node->child, rep, out);
     else
         make(making, node->child, rep, out);
-    out->line = making->line;
+    out->line = making->row.line;
 }
 
 /* Is the next level one of another item of this list? */
@@ -233,7 +201,7 @@ static void make_list(struct making *making, struct node *node, unsigned rep, st
         return;
     }
     do {
-        last = add(making, out, last);
+        last = table_row_add(&making->row, out, last);
         make_item(making, node, rep, last);
         rep = node->rep;
     } while (has_more(making, node));
@@ -337,17 +305,17 @@ static int next(struct table *table, struct arena *arena, const struct json **ro
                 struct error *why, struct error *err)
 {
     struct parquet *parquet = (struct parquet *)table;
-    struct making making = {.parquet = parquet, .arena = arena, .err = &parquet->why};
+    struct making making = {.parquet = parquet, .row = {.arena = arena}, .err = &parquet->why};
 
     *row = NULL;
     if (parquet->row >= parquet->footer.n_rows)
         return 0;
     making.rc = go_to_row(parquet, &parquet->why);
     struct json *out = arena_alloc(arena, sizeof *out);
-    making.line = parquet->row + 1;
-    parquet->stamp++;
+    making.row.line = parquet->row + 1;
+    making.row.stamp = ++parquet->stamp;
     if (making.rc == OK && !parquet->is_broken)
-        make_members(&making, parquet->footer.columns, 0, out ? out : &making.spare);
+        make_members(&making, parquet->footer.columns, 0, out ? out : &making.row.spare);
     parquet->row++;
     if (is_failure(making.rc)) {
         parquet->group = NO_GROUP;
@@ -394,7 +362,7 @@ static void example_members(const struct parquet *parquet, const struct node *fi
         if (!child)
             return;
         example_of(parquet, node, arena, child);
-        child->key = node->name;
+        child->key = node->name.text;
         *last = child;
         last = &child->next;
         out->n++;

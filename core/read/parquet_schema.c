@@ -277,7 +277,7 @@ static struct node *new_node(struct reading *reading, const struct element *elem
     if (!node)
         return wrong(reading, "it does not fit into its memory");
     *node = (struct node){.kind = kind,
-                          .name = arena_str(reading->arena, element->name),
+                          .name = {.text = arena_str(reading->arena, element->name)},
                           .def = def,
                           .leaf = reading->footer->n_leaves,
                           .is_wanted = true};
