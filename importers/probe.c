@@ -57,8 +57,7 @@ static const struct known_name KNOWN[] = {
     {".gitignore", "nothing about the run"},
     {".gitattributes", "nothing about the run"},
     {".ds_store", "nothing about the run"},
-    {"*.wandb", "W&B: " LATER},
-    {"wandb-*.json", "W&B: " LATER},
+    {"wandb-events.jsonl", "measurements of the machine by W&B, which no check reads"},
     {"*.db", "a database: " LATER},
     {"*.sqlite*", "a database: " LATER},
     {"*.bundle", "git history: " LATER},
@@ -112,8 +111,6 @@ static const char *folder_reason(const struct walk_file *file)
     if (strstr(file->shown, "wandb/") && strstr(file->shown, "run-")) {
         if (strstr(file->shown, "/logs/debug"))
             return "W&B's own debug log";
-        if (strcmp(file->name, "config.yaml") == 0)
-            return "W&B: " LATER;
     }
     return NULL;
 }

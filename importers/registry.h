@@ -11,6 +11,7 @@
     X(llamafactory)      \
     X(trainer_log)       \
     X(tensorboard)       \
+    X(wandb)             \
     X(deepspeed)         \
     X(peft_adapter)      \
     X(hf_model)          \

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/read/crc32c.h"
+#include "core/read/crc32.h"
 #include "core/read/source.h"
 
 #define HEADER 12 /* u64 length, u32 checksum of it */
@@ -20,7 +20,7 @@ struct tfrecord_reader {
     size_t at, filled;
     bool is_at_end; /* the file ends behind window[filled - 1] */
     size_t n_wrong; /* bytes; from WRONG_MAX_BYTES on nothing is searched for any more */
-    struct crc32c_table crc;
+    struct crc32_table crc;
     unsigned char *window;
 };
 
@@ -35,7 +35,7 @@ int tfrecord_open(struct tfrecord_reader **out, struct source_file *file, struct
         return error_set(err, E_NOMEM, "no memory to read records");
     }
     reader->file = file;
-    crc32c_table(&reader->crc);
+    crc32_make_table(&reader->crc, CRC32C_POLYNOMIAL);
     *out = reader;
     return OK;
 }
@@ -106,20 +106,20 @@ static uint64_t number(const unsigned char *p, int n)
     return value;
 }
 
-static bool is_header(const struct crc32c_table *crc, const unsigned char *p, uint64_t *length)
+static bool is_header(const struct crc32_table *crc, const unsigned char *p, uint64_t *length)
 {
     *length = number(p, 8);
-    return *length < (uint64_t)1 << 40 && crc32c_masked(crc, p, 8) == number(p + 8, 4);
+    return *length < (uint64_t)1 << 40 && crc32_masked(crc, p, 8) == number(p + 8, 4);
 }
 
 bool tfrecord_begins(struct str head)
 {
-    struct crc32c_table crc;
+    struct crc32_table crc;
     uint64_t length;
 
     if (head.n < HEADER)
         return false;
-    crc32c_table(&crc);
+    crc32_make_table(&crc, CRC32C_POLYNOMIAL);
     return is_header(&crc, (const unsigned char *)head.p, &length);
 }
 
@@ -155,7 +155,7 @@ static int look(struct tfrecord_reader *reader, uint64_t *length, enum look *out
     if (left(reader) < HEADER + *length + FOOTER)
         *out = LOOK_SHORT;
     else
-        *out = crc32c_masked(&reader->crc, data, *length) == number(data + *length, FOOTER)
+        *out = crc32_masked(&reader->crc, data, *length) == number(data + *length, FOOTER)
                    ? LOOK_WHOLE
                    : LOOK_WRONG;
     reader->n_wrong += *out == LOOK_WRONG ? *length : 0;

@@ -8,6 +8,7 @@
 
 #include "core/base/number.h"
 #include "core/facts/metric_names.h"
+#include "importers/run/logged_name.h"
 
 #define MAX_NESTING 6
 #define LOOK_EVERY  256
@@ -111,7 +112,10 @@ static int add_number(struct metric_rows *rows, struct metric_key *key, double v
     }
     if (key->handle < 0) {
         bool is_loss = key->is_loss && rows->train_loss_is_loss;
-        const char *name = is_loss ? "loss" : metric_name(key->name);
+        char plain[LOGGED_NAME_BYTES];
+        const char *known =
+            rows->is_logged ? logged_name(key->name, plain) : metric_name(key->name);
+        const char *name = is_loss ? "loss" : known;
         int rc = sink_series(sink, key->name, name, &key->handle, err);
         if (rc != OK) {
             return rc;

@@ -19,6 +19,7 @@ struct metric_key {
 struct metric_rows {
     struct import *import;
     bool train_loss_is_loss; /* a table without `loss`: its train_loss is the curve */
+    bool is_logged;          /* names went through a logger: "train/loss" (logged_name.h) */
     bool row_is_step;        /* no step column: the number of the row stands for it */
     int64_t n_rows;
     int64_t n_without_step;

@@ -1,16 +1,15 @@
-/* CRC-32C eight bytes at a time, by tables. See crc32c.h. */
-#include "core/read/crc32c.h"
+/* Eight bytes at a time, by tables. See crc32.h. */
+#include "core/read/crc32.h"
 
-#define POLYNOMIAL 0x82F63B78u /* reflected */
 #define MASK_DELTA 0xA282EAD8u
 
-void crc32c_table(struct crc32c_table *table)
+void crc32_make_table(struct crc32_table *table, uint32_t polynomial)
 {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t crc = i;
 
         for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ (POLYNOMIAL & (0u - (crc & 1)));
+            crc = (crc >> 1) ^ (polynomial & (0u - (crc & 1)));
         table->by[0][i] = crc;
     }
     for (int k = 1; k < 8; k++)
@@ -26,7 +25,7 @@ static uint32_t four(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-uint32_t crc32c(const struct crc32c_table *table, const void *bytes, size_t n)
+uint32_t crc32_of(const struct crc32_table *table, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
     uint32_t crc = 0xFFFFFFFFu;
@@ -44,9 +43,9 @@ uint32_t crc32c(const struct crc32c_table *table, const void *bytes, size_t n)
     return crc ^ 0xFFFFFFFFu;
 }
 
-uint32_t crc32c_masked(const struct crc32c_table *table, const void *bytes, size_t n)
+uint32_t crc32_masked(const struct crc32_table *table, const void *bytes, size_t n)
 {
-    uint32_t crc = crc32c(table, bytes, n);
+    uint32_t crc = crc32_of(table, bytes, n);
 
     return ((crc >> 15) | (crc << 17)) + MASK_DELTA;
 }
