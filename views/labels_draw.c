@@ -64,8 +64,8 @@ static void say_fault(struct textflow *flow, const struct labels_state *state)
     if (fault)
         flow_printf(flow, STYLE_FAIL, "%s", text.p);
     else if (prompt > 0)
-        flow_printf(flow, STYLE_WARN, "%" PRId32 " of %" PRId32 " supervised tokens are of the prompt", prompt,
-                    audit->rows[state->row].n_trained);
+        flow_printf(flow, STYLE_WARN, "%" PRId32 " of %" PRId32 " supervised tokens are of the prompt",
+                    prompt, audit->rows[state->row].n_trained);
     else
         flow_puts(flow, STYLE_PASS, "no fault in this row");
     buf_clear(&text);
@@ -231,7 +231,8 @@ static void put_name(struct writer *w, size_t i)
 
 static bool is_role(int side)
 {
-    return side == SIDE_OF_SYSTEM || side == SIDE_OF_USER || side == SIDE_OF_ASSISTANT || side == SIDE_OF_TOOL;
+    return side == SIDE_OF_SYSTEM || side == SIDE_OF_USER || side == SIDE_OF_ASSISTANT ||
+           side == SIDE_OF_TOOL;
 }
 
 /* A turn begins: in a line of its own, so that its name can stand beside it. */

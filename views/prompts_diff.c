@@ -240,7 +240,8 @@ static struct str next_line(const struct prompts_state *state, const struct canv
     return cut;
 }
 
-static void put_half(const struct prompts_state *state, struct textflow *flow, struct half *half, bool is_there)
+static void put_half(const struct prompts_state *state, struct textflow *flow, struct half *half,
+                     bool is_there)
 {
     int used = 0, mark_width = canvas_width(flow->canvas, str_of(mark_of(flow)));
     bool has_end = false, is_marked;
@@ -344,7 +345,7 @@ int prompts_write_diff(struct prompts_state *state, struct textflow *flow, struc
     struct diff by_line;
     int rc = compare(state, flow->arena, &texts, err);
 
-    if (rc == OK && in_columns)         /* words and tokens are marked inside of lines that stand side by side */
+    if (rc == OK && in_columns)         /* words and tokens are marked inside of lines side by side */
         rc = diff_texts(texts.train, texts.serve, DIFF_LINES, NULL, 0, NULL, 0, flow->arena, &by_line, err);
     if (rc != OK)
         return rc;

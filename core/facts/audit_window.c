@@ -99,7 +99,7 @@ struct spot {
 static struct spot spot_of(const struct audit_window *w, int64_t row)
 {
     const struct audit *audit = w->audit;
-    size_t n, k = 0;
+    size_t n, k = 0, n_readable = 0;
     const struct sample *samples = facts_samples(w->facts, audit->dataset, &n);
     int64_t near = row;
 
@@ -107,7 +107,10 @@ static struct spot spot_of(const struct audit_window *w, int64_t row)
         near--;
     for (int64_t i = 0; i < near; i++)
         k += !(audit->rows[i].flags & AUDIT_UNREADABLE);
-    if (near < 0 || k >= n || samples[k].at < 0)
+    for (int64_t i = 0; i < audit->n_rows; i++)
+        n_readable += !(audit->rows[i].flags & AUDIT_UNREADABLE);
+    /* A row too large for the importer has no place: which of them it is cannot be told. */
+    if (near < 0 || n_readable > n || samples[k].at < 0)
         return (struct spot){.at = NONE, .n_skipped = (size_t)row};
     struct spot spot = {.at = samples[k].at, .line_row = near, .n_skipped = (size_t)(row - near)};
     while (near == row && spot.index < k && samples[k - spot.index - 1].at == spot.at)

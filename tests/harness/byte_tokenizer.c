@@ -32,7 +32,8 @@ static void put_vocabulary(struct buf *out)
         int32_t c = spelling(b);
         size_t n = unicode_put(text, c);
 
-        buf_printf(out, "%s\"%s%.*s\": %d", b ? ", " : "", c == '"' || c == '\\' ? "\\" : "", (int)n, text, b);
+        buf_printf(out, "%s\"%s%.*s\": %d", b ? ", " : "", c == '"' || c == '\\' ? "\\" : "", (int)n,
+                   text, b);
     }
 }
 
