@@ -70,6 +70,17 @@ static bool inside_a_root(struct assigning *a, const struct walk_file *file)
     return run < a->n_runs;
 }
 
+static bool tells_losses(const char *id)
+{
+    static const char *const IDS[] = {"hf_trainer_state", "metrics_table", "tensorboard", "wandb",
+                                      "mlflow_files"};
+
+    for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++)
+        if (strcmp(id, IDS[i]) == 0)
+            return true;
+    return false;
+}
+
 static int rows_of_run(struct assigning *a, size_t run, struct error *err)
 {
     const struct found *best = NULL;
@@ -81,8 +92,7 @@ static int rows_of_run(struct assigning *a, size_t run, struct error *err)
         return rows_read(a->runs[run]->log, a->scene->arena, &a->rows[run], err);
     for (size_t i = 0; i < a->scene->n_found; i++) {
         const struct found *f = &a->scene->found[i];
-        bool tells = f->importer && (strcmp(f->importer->id, "hf_trainer_state") == 0 ||
-                                     strcmp(f->importer->id, "metrics_table") == 0);
+        bool tells = f->importer && tells_losses(f->importer->id);
 
         if (tells && root_holds(a->runs[run], f->file) &&
             (!best || f->file->size > best->file->size))

@@ -25,7 +25,7 @@ enum record {                   /* why a folder is a root, strongest first */
               RECORD_STATE = 1, /* trainer_state.json, checkpoint-N, trainer_log.jsonl */
               RECORD_TABLE = 2, /* a metric table with steps and a loss */
               RECORD_ARGS = 4,  /* arguments and results: also written beside copies of a model */
-              RECORD_EVENTS = 8 /* event files, .wandb, MLflow: not read by this version */
+              RECORD_EVENTS = 8 /* files of loggers: event files, .wandb, MLflow */
 };
 
 struct root {

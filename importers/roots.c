@@ -78,8 +78,10 @@ static unsigned record_of(const struct found *found)
     static const char *const STATE[] = {"trainer_state.json", "trainer_log.jsonl", NULL};
     static const char *const ARGS[] = {"training_args.bin", "training_args.json",
                                        "training_args.yaml", "all_results.json", NULL};
-    static const char *const EVENTS[] = {"*tfevents*", "run-*.wandb", "mlflow.db", "meta.yaml",
-                                         NULL};
+    static const char *const UNREADABLE[] = {"*tfevents*", "run-*.wandb", "mlflow.db", NULL};
+    static const char *const LOGS[] = {"*tfevents*", "*.wandb", "*.db", "meta.yaml", NULL};
+    static const char *const LOGGERS[] = {"tensorboard", "wandb", "mlflow_files", "mlflow_db",
+                                          NULL};
     const char *name = found->file->name;
 
     if (is_any(name, STATE))
@@ -88,9 +90,9 @@ static unsigned record_of(const struct found *found)
         return RECORD_ARGS;
     if (found->importer && strcmp(found->importer->id, "metrics_table") == 0)
         return RECORD_TABLE;
-    if (strcmp(name, "meta.yaml") == 0 && !strstr(found->file->path, "/mlruns/"))
-        return 0;
-    return is_any(name, EVENTS) ? RECORD_EVENTS : 0;
+    if (!found->importer)
+        return is_any(name, UNREADABLE) ? RECORD_EVENTS : 0;
+    return is_any(found->importer->id, LOGGERS) && is_any(name, LOGS) ? RECORD_EVENTS : 0;
 }
 
 /* Everything below mlruns/ and wandb/ is theirs, whatever it is called. */
@@ -186,25 +188,83 @@ static void strong_records(struct scene *scene)
     }
 }
 
-/* An event file belongs to the root around it, past the folders that loggers make. */
-static void event_records(struct scene *scene)
+/* "1700000000.123": where transformers and torch put the hparams of the run around it. */
+static bool is_hparams_folder(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+
+    return digits >= 9 && name[digits] == '.' &&
+           strspn(name + digits + 1, "0123456789") == strlen(name + digits + 1);
+}
+
+/* The folder of one run of a logger: a writer's folders below its own are its parts. */
+static const char *folder_of_logged_run(const struct scene *scene, const struct found *found)
+{
+    const char *folder = found->file->folder;
+
+    if (is_hparams_folder(last_component(folder)))
+        folder = parent_folder(scene->arena, folder);
+    for (size_t i = 0; i < scene->n_found; i++) {
+        const struct found *other = &scene->found[i];
+
+        if (other->importer == found->importer && record_of(other) == RECORD_EVENTS &&
+            strlen(other->file->folder) < strlen(folder) &&
+            path_is_below(folder, other->file->folder))
+            folder = other->file->folder;
+    }
+    return folder;
+}
+
+static bool is_inside_a_root(const struct scene *scene, const char *folder, const char *outer)
+{
+    for (size_t k = 0; k < scene->n_roots; k++)
+        if (!(scene->roots[k].records & RECORD_EVENTS) &&
+            path_is_below(folder, scene->roots[k].folder) &&
+            path_is_below(scene->roots[k].folder, outer))
+            return true;
+    return false;
+}
+
+struct logged {
+    const struct found *found;
+    const char *outer, *own;
+};
+
+/* Several runs that one logger keeps side by side are several roots. */
+static bool has_siblings(const struct logged *all, size_t n, const struct logged *this)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].found->importer == this->found->importer &&
+            strcmp(all[i].outer, this->outer) == 0 && strcmp(all[i].own, this->own) != 0)
+            return true;
+    return false;
+}
+
+/* A logger's file belongs to the root around it, past the folders that loggers make. */
+static int event_records(struct scene *scene, struct error *err)
 {
     const char *top = scene->argument->folder;
+    struct logged *all = NULL;
+    size_t n = 0, capacity = 0;
 
-    for (size_t i = 0; i < scene->n_found; i++) {
+    for (size_t i = 0; i < scene->n_found && n < ROOTS_MAX; i++) {
         const struct found *found = &scene->found[i];
         const char *folder = found->file->folder;
 
         if (record_of(found) != RECORD_EVENTS || folder_of_checkpoint(scene->arena, folder, top))
             continue;
         const char *outer = climb_loggers(scene->arena, folder, top);
-        bool is_inside = false;
-        for (size_t k = 0; k < scene->n_roots && !is_inside; k++)
-            is_inside = path_is_below(folder, scene->roots[k].folder) &&
-                        path_is_below(scene->roots[k].folder, outer);
-        if (!is_inside)
-            add_record(scene, outer, "", RECORD_EVENTS, found->file->name);
+        if (is_inside_a_root(scene, folder, outer))
+            continue;
+        all = arena_room(scene->arena, all, n, &capacity, sizeof *all);
+        if (!all)
+            return error_set(err, E_NOMEM, "no memory for the runs");
+        all[n++] = (struct logged){found, outer, folder_of_logged_run(scene, found)};
     }
+    for (size_t i = 0; i < n; i++)
+        add_record(scene, has_siblings(all, n, &all[i]) ? all[i].own : all[i].outer, "",
+                   RECORD_EVENTS, all[i].found->file->name);
+    return OK;
 }
 
 /* ---- Folding ---- */
@@ -251,6 +311,15 @@ static bool repeats_arguments(const struct scene *scene, const struct root *weak
     return false;
 }
 
+static size_t roots_below(const struct scene *scene, const struct root *root)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < scene->n_roots; i++)
+        n += &scene->roots[i] != root && path_is_below(scene->roots[i].folder, root->folder);
+    return n;
+}
+
 static bool is_part_of_another(const struct scene *scene, size_t i)
 {
     const struct root *root = &scene->roots[i];
@@ -265,8 +334,9 @@ static bool is_part_of_another(const struct scene *scene, size_t i)
             path_is_below(root->folder, other->folder) &&
             (other->records & ~(unsigned)RECORD_EVENTS))
             return true; /* arguments or results of a copy inside a root */
-        if (root->records == RECORD_EVENTS && path_is_below(other->folder, root->folder))
-            return true; /* a logger beside the root: its rows are not read yet */
+        if (root->records == RECORD_EVENTS && path_is_below(other->folder, root->folder) &&
+            roots_below(scene, root) == 1)
+            return true; /* a logger beside the only root */
         if ((root->records & RECORD_ARGS) && (other->records & RECORD_STATE) &&
             repeats_arguments(scene, root, other))
             return true;
@@ -295,7 +365,7 @@ static const struct found *teller(const struct scene *scene, const struct root *
         const struct found *f = &scene->found[i];
         unsigned record = record_of(f);
 
-        if (!f->importer || (record != RECORD_STATE && record != RECORD_TABLE) ||
+        if (!f->importer || record == 0 || record == RECORD_ARGS ||
             !path_is_below(f->file->folder, root->folder))
             continue;
         if (*root->id && strcmp(last_component(f->file->folder), root->id) != 0)
@@ -315,6 +385,29 @@ static const struct found *teller(const struct scene *scene, const struct root *
     return best;
 }
 
+/* The name of the .wandb file of a root holds the run's id, which a resume keeps. */
+static const char *wandb_file(const struct scene *scene, const struct root *root)
+{
+    for (size_t i = 0; i < scene->n_found; i++)
+        if (fnmatch("run-*.wandb", scene->found[i].file->name, 0) == 0 &&
+            strcmp(scene->found[i].file->folder, root->folder) == 0)
+            return scene->found[i].file->name;
+    return NULL;
+}
+
+static bool have_one_id(const struct scene *scene, const struct root *a, const struct root *b)
+{
+    const char *name_a = wandb_file(scene, a), *name_b = name_a ? wandb_file(scene, b) : NULL;
+
+    return name_b && strcmp(name_a, name_b) == 0;
+}
+
+/* The strongest record of a root. */
+static unsigned rank(const struct root *root)
+{
+    return root->records & -root->records;
+}
+
 static int join_roots(struct scene *scene, struct error *err)
 {
     struct loss_rows *rows = arena_array(scene->arena, scene->n_roots + 1, sizeof *rows);
@@ -330,11 +423,12 @@ static int join_roots(struct scene *scene, struct error *err)
     }
     for (size_t i = 0; i < scene->n_roots; i++)
         for (size_t k = 0; k < i; k++) {
-            if (scene->roots[k].joined != k || !rows_are_same(&rows[k], &rows[i]))
+            if (scene->roots[k].joined != k ||
+                (!rows_are_same(&rows[k], &rows[i]) &&
+                 !have_one_id(scene, &scene->roots[k], &scene->roots[i])))
                 continue;
             /* The one with the state is the root, the other one a part of it. */
-            bool swap = (scene->roots[i].records & RECORD_STATE) &&
-                        !(scene->roots[k].records & RECORD_STATE);
+            bool swap = rank(&scene->roots[i]) < rank(&scene->roots[k]);
             scene->roots[swap ? k : i].joined = swap ? i : k;
             break;
         }
@@ -485,7 +579,9 @@ int find_roots(struct scene *scene, struct error *err)
     if (!scene->roots)
         return error_set(err, E_NOMEM, "no memory for the runs");
     strong_records(scene);
-    event_records(scene);
+    rc = event_records(scene, err);
+    if (rc != OK)
+        return rc;
     fold_parts(scene);
     if (scene->n_roots > 1)
         rc = join_roots(scene, err);

@@ -8,6 +8,7 @@
 #include "core/base/number.h"
 #include "core/read/json.h"
 #include "core/read/jsonl.h"
+#include "core/store/sink_points.h"
 #include "importers/plan_parts.h"
 #include "importers/run/notebook_text.h"
 
@@ -234,6 +235,52 @@ static int read_notebook(const char *path, struct loss_rows *rows, struct error 
     return rc;
 }
 
+/* ---- Loggers' own files ---- */
+
+static int take_point(void *ctx, const struct point *point, struct error *err)
+{
+    struct reader *reader = ctx;
+    double step = point->step == NONE ? (double)NAN : (double)point->step;
+
+    if (!put(reader->rows, step, NAN, point->value))
+        return error_set(err, E_CANCELLED, "enough rows");
+    return OK;
+}
+
+/* Read by their importer, which tells a sink that only listens for the loss. */
+static int read_logged(const struct found *found, struct loss_rows *rows, struct error *err)
+{
+    struct reader reader = {rows};
+    struct arena *arena = arena_open(ARENA_BATCH_BYTES);
+    struct sink *sink = NULL;
+    int rc = arena ? sink_open_points(&sink, "loss", take_point, &reader, err)
+                   : error_set(err, E_NOMEM, "no memory for the rows of %s", found->file->shown);
+
+    if (rc == OK) {
+        struct run run = {.key = "", .folder = found->file->folder, .name = ""};
+        struct source source = {.path = found->file->path, .importer = found->importer->id};
+        struct import import = {
+            .path = found->file->path, .run = &run, .sink = sink, .arena = arena};
+
+        rc = sink_begin(sink, &run, &source, err);
+        if (rc == OK)
+            rc = found->importer->run(&import, err);
+    }
+    sink_close(sink);
+    arena_close(arena);
+    return rc;
+}
+
+static bool is_logger(const char *id)
+{
+    static const char *const IDS[] = {"tensorboard", "wandb", "mlflow_files", "mlflow_db"};
+
+    for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++)
+        if (strcmp(id, IDS[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- Any file ---- */
 
 static int read_rows(const struct found *found, struct source_file *file, struct loss_rows *rows,
@@ -244,6 +291,8 @@ static int read_rows(const struct found *found, struct source_file *file, struct
     struct str name = str_of(found->file->name);
     bool cut = false;
 
+    if (is_logger(id))
+        return read_logged(found, rows, err);
     if (strcmp(id, "console_log") == 0)
         return read_console(file, rows, err);
     if (strcmp(id, "notebook") == 0)

@@ -107,7 +107,7 @@ static int add_number(struct metric_rows *rows, struct metric_key *key, double v
                       const struct place *place, int64_t line, struct error *err)
 {
     struct sink *sink = rows->import->sink;
-    if (key->is_step || key->is_total) {
+    if (key->is_step || key->is_total || (rows->is_logged && key->is_wall)) {
         return OK;
     }
     if (key->handle < 0) {

@@ -47,8 +47,16 @@ static bool number_of(struct str json, double *out)
     return is_word && number_parse_any(text, out);
 }
 
+/* Places, not metrics: of those that W&B adds, `_runtime` and its like say nothing more. */
+static bool is_wanted(struct str name)
+{
+    return *name.p != '_' || str_is(name, "_step") || str_is(name, "_timestamp");
+}
+
 static void put(struct wandb_history *history, struct str name, struct str text, double number)
 {
+    if (!is_wanted(name))
+        return;
     if (history->n_fields == WANDB_ROW_FIELDS) {
         history->n_left_out++;
         return;
