@@ -40,11 +40,18 @@ enum need {
     N_NEEDS = 19
 };
 
+/* Which check of stages 0 to 3 fails, once it was asked for (core/checks/gate.h). */
+struct gate {
+    bool is_known;
+    const struct check *failed;             /* NULL: none */
+};
+
 struct check_ctx {
     const struct run_facts *facts;
     const struct run_facts *const *others;  /* other runs of the same project */
     size_t n_others;
     struct arena *arena;                    /* of this one check; its result is copied */
+    struct gate *gate;                      /* of the run, shared by its checks; NULL: asked anew */
     struct check_draft *draft;              /* private: the result being built */
 };
 

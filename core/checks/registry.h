@@ -67,6 +67,8 @@
     /* 7 hyperparameters */              \
     X(overfit)                           \
     X(last_not_best)                     \
+    X(hyperparams_first)                 \
+    X(many_knobs)                        \
     X(hyperparams_range)
 
 #define CHECK_DECLARE(name) extern const struct check check_##name;

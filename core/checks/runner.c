@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/checks/registry.h"
+#include "core/facts/config_history.h"
 #include "core/store/store.h"
 
 /* Checks that compare runs look at this many others at most. */
@@ -19,6 +20,7 @@ struct session {
     size_t n_others;
     struct arena *arena;   /* the results, until they are stored */
     struct arena *scratch; /* one check */
+    struct gate gate;
     uint64_t hash;
 };
 
@@ -51,6 +53,9 @@ static uint64_t inputs_hash(const struct session *s)
     uint64_t audits = facts_audits_hash(s->facts);
     if (audits)
         hash = hash_more(hash, &audits, sizeof audits);
+    uint64_t histories = facts_histories_hash(s->facts);
+    if (histories)
+        hash = hash_more(hash, &histories, sizeof histories);
     return hash ? hash : 1;
 }
 
@@ -130,6 +135,7 @@ static int run_checks(struct session *s, const char *only, struct error *err)
         struct check_ctx ctx = {.facts = s->facts,
                                 .others = (const struct run_facts *const *)s->others,
                                 .n_others = s->n_others,
+                                .gate = &s->gate,
                                 .arena = s->scratch};
         struct check_result result;
         arena_reset(s->scratch); /* a rule may copy whole curves */
@@ -172,6 +178,8 @@ int checks_run_with(struct store *store, int64_t run_id, const char *only,
         rc = run_facts_open(&s.facts, store, run_id, err);
     if (rc == OK)
         rc = audits_refresh(s.facts, store, hooks, err);
+    if (rc == OK)
+        rc = histories_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = open_others(&s, err);
     if (rc == OK) {

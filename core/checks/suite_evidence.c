@@ -32,7 +32,7 @@ void evidence_pair(struct check_ctx *ctx, const struct eval_pair *pair)
 
 size_t general_falls(const struct eval_pair *pairs, size_t n, bool *falls)
 {
-    double p[MAX_TESTS];
+    double p[MAX_TESTS] = {0};
     bool rejects[MAX_TESTS] = {false};
     size_t n_falls = 0;
 

@@ -1,0 +1,205 @@
+/* C7.3: were hyperparameters left alone until the cheap checks passed? The run before this one is
+ * asked: what did its checks of stages 1 to 3 say when epochs, targets, rank, rate or batch changed? */
+#include <string.h>
+
+#include "core/checks/gate.h"
+#include "core/checks/registry.h"
+#include "core/checks/run_pairs.h"
+#include "core/checks/runner.h"
+
+enum { MAX_OPEN = 64 };
+
+static bool applies(const struct run_facts *facts, const char **reason)
+{
+    *reason = facts->run.marks & MARK_TEN_ROW_TEST ? "a ten-row test is no try of hyperparameters"
+                                                   : "nothing was trained";
+    return !(facts->run.marks & (MARK_TEN_ROW_TEST | MARK_EVAL_ONLY));
+}
+
+/* ---- The run before ---- */
+
+static int64_t began(const struct run_facts *facts)
+{
+    return facts->run.started_at != NONE ? facts->run.started_at : facts->run.ended_at;
+}
+
+/* The latest comparable one that began earlier; NULL when none is known to have. */
+static const struct run_facts *run_before(const struct check_ctx *ctx, size_t *n_comparable)
+{
+    const struct run_facts *best = NULL;
+    int64_t own = began(ctx->facts);
+
+    *n_comparable = 0;
+    for (size_t i = 0; i < ctx->n_others; i++) {
+        const struct run_facts *other = ctx->others[i];
+        int64_t at = began(other);
+
+        if (!runs_are_comparable(ctx->facts, other))
+            continue;
+        ++*n_comparable;
+        if (own > 0 && at > 0 && at < own && (!best || at > began(best)))
+            best = other;
+    }
+    return best;
+}
+
+/* ---- What was open then ---- */
+
+/* A change that is itself the fix of a finding: the finding's id and the knob it turns. */
+static const struct {
+    const char *check;
+    enum knob knob;
+} REMEDIES[] = {
+    {"nan-high-lr", KNOB_RATE},        {"diverged", KNOB_RATE},
+    {"nan-onset", KNOB_RATE},          {"loss-scale-overflow", KNOB_RATE},
+    {"nan-fp16-overflow", KNOB_RATE},  {"lr-zero", KNOB_RATE},
+    {"loss-flat", KNOB_RATE},          {"resume-jump", KNOB_RATE},
+    {"flat-target-modules-mismatch", KNOB_TARGETS}, {"flat-zero-trainable", KNOB_TARGETS},
+    {"flat-no-grad", KNOB_TARGETS},    {"no-grad-graph", KNOB_TARGETS},
+    {"new-tokens-untrained", KNOB_TARGETS},
+    {"oom-train", KNOB_BATCH},         {"oom-longest-sequence", KNOB_BATCH},
+    {"oom-eval", KNOB_BATCH},          {"oom-memory-held", KNOB_BATCH},
+    {"oom-train", KNOB_TARGETS},       {"oom-train", KNOB_RANK},
+    {"grad-accum-loss-scale", KNOB_BATCH}, {"host-oom-killed", KNOB_BATCH},
+    {"overfit-ten-failed", KNOB_RATE}, {"overfit-ten-failed", KNOB_EPOCHS},
+    {"run-incomplete", KNOB_EPOCHS},
+};
+
+struct open_checks {
+    const struct check *failed[MAX_OPEN];
+    size_t n_failed;
+    unsigned remedied;          /* knobs that a finding asked to turn */
+    size_t n_rows_known, n_rows_open;   /* checks of what was supervised: decided, undecided */
+    size_t n_prompts_known, n_prompts_open;
+    const char *first_unknown;
+};
+
+/* What the labels and the prompts are is required; the rest of the stages hangs on single files. */
+static void count_required(struct open_checks *open, const struct check *check, enum verdict verdict)
+{
+    static const char *const LABELS[] = {"flat-all-masked", "prompt-not-masked", "truncation-cuts-answer"};
+
+    if (check->stage == STAGE_PROMPTS) {
+        open->n_prompts_open += verdict == VERDICT_UNKNOWN;
+        open->n_prompts_known += verdict == VERDICT_PASS || verdict >= VERDICT_WARN;
+    }
+    for (size_t i = 0; i < sizeof LABELS / sizeof *LABELS; i++)
+        if (strcmp(check->id, LABELS[i]) == 0) {
+            open->n_rows_open += verdict == VERDICT_UNKNOWN;
+            open->n_rows_known += verdict == VERDICT_PASS || verdict >= VERDICT_WARN;
+        }
+}
+
+static void add_remedies(struct open_checks *open, const char *id)
+{
+    for (size_t i = 0; i < sizeof REMEDIES / sizeof *REMEDIES; i++)
+        if (strcmp(REMEDIES[i].check, id) == 0)
+            open->remedied |= 1u << REMEDIES[i].knob;
+}
+
+/* The checks of stages 0 to 3 on the run before, as they stand now. */
+static int look_at(struct check_ctx *ctx, const struct run_facts *older, struct open_checks *open,
+                   struct error *err)
+{
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        struct check_ctx inner = {.facts = older, .arena = ctx->arena};
+        struct check_result result;
+
+        if (check->stage > STAGE_SUPERVISED)
+            continue;
+        rc = check_run_one(check, &inner, &result, err);
+        if (rc != OK)
+            break;
+        if (result.verdict >= VERDICT_WARN)
+            add_remedies(open, check->id);
+        if (check->stage == STAGE_FINISHED)
+            continue;
+        count_required(open, check, result.verdict);
+        if (result.verdict == VERDICT_FAIL && open->n_failed < MAX_OPEN)
+            open->failed[open->n_failed++] = check;
+    }
+    return rc;
+}
+
+/* ---- The verdict ---- */
+
+static int warn(struct check_ctx *ctx, const struct run_pair *pair, const struct open_checks *open,
+                unsigned changed)
+{
+    const char *name = pair->other->run.name ? pair->other->run.name : "the run before";
+    struct run_pair shown = *pair;
+
+    shown.knobs = changed;
+    evidence_knobs(ctx, &shown, changed);
+    for (size_t i = 0; i < open->n_failed; i++)
+        check_fix(ctx, "settle %s of %s first: %s", open->failed[i]->id, name, open->failed[i]->title);
+    if (open->n_failed > 0)
+        return check_warn(ctx, CONFIDENCE_LIKELY, "failed",
+                          "%s changed after %s, in which %s fails: that comes first",
+                          run_pair_knobs(ctx, &shown), name, open->failed[0]->id);
+    check_fix(ctx, "import the training data, the tokenizer folder and the served prompt of %s, and look "
+                   "at stages 2 and 3 first",
+              name);
+    return check_warn(ctx, CONFIDENCE_POSSIBLE, "open",
+                      "%s changed after %s, of which neither the prompts nor the labels could be checked",
+                      run_pair_knobs(ctx, &shown), name);
+}
+
+static bool is_open(const struct open_checks *open)
+{
+    return open->n_prompts_open > 0 && open->n_prompts_known == 0 && open->n_rows_open > 0 &&
+           open->n_rows_known == 0;
+}
+
+static int run(struct check_ctx *ctx, struct error *err)
+{
+    struct open_checks open = {0};
+    const struct check *failed = NULL;
+    struct run_pair pair;
+    size_t n_comparable = 0;
+    unsigned changed = 0;
+
+    if (ctx->n_others == 0)
+        return check_skip(ctx, "there is one run only");
+    int rc = gate_failure(ctx, &failed, err);
+    if (rc != OK || failed)
+        return rc != OK ? rc : check_skip(ctx, "not yet: %s fails", failed->id);
+    const struct run_facts *older = run_before(ctx, &n_comparable);
+    if (n_comparable == 0)
+        return check_unknown(ctx, "a second run of this kind and base model with its training arguments");
+    if (!older)
+        return check_skip(ctx, "no run of this project is known to have been made before this one");
+    if (!run_pair_read(ctx, older, &pair))
+        return error_set(err, E_NOMEM, "no memory to compare two runs");
+    for (unsigned k = KNOB_EPOCHS; k <= KNOB_BATCH; k++)
+        changed |= pair.knobs & (1u << k);
+    const char *name = older->run.name ? older->run.name : "the run before";
+    if (changed == 0)
+        return check_pass(ctx, CONFIDENCE_STRONG, "no hyperparameter changed since %s", name);
+    rc = look_at(ctx, older, &open, err);
+    if (rc != OK)
+        return rc;
+    changed &= ~open.remedied;
+    if (changed == 0)
+        return check_pass(ctx, CONFIDENCE_LIKELY, "what changed since %s is the fix of its findings", name);
+    if (open.n_failed > 0 || is_open(&open))
+        return warn(ctx, &pair, &open, changed);
+    if (open.n_prompts_open + open.n_rows_open > 0)
+        check_info(ctx, "of %s some checks of stages 2 and 3 could not be decided", name);
+    return check_pass(ctx, CONFIDENCE_LIKELY, "no check of stages 1 to 3 fails for %s", name);
+}
+
+const struct check check_hyperparams_first = {
+    .id = "hyperparams-first",
+    .version = 1,
+    .stage = STAGE_HYPERPARAMETERS,
+    .severity = SEVERITY_WASTES,
+    .title = "Hyperparameters were left alone until the cheap checks passed",
+    .why = "A wrong mask or prompt is not repaired by another learning rate: each try costs a run and "
+           "tells nothing.",
+    .applies = applies,
+    .run = run,
+};
