@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/facts/curve_files.h"
 #include "core/facts/metric_names.h"
 #include "core/store/store.h"
 
@@ -321,6 +322,9 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
         copy_clean(&p, &out);
         *curve = curve_of(best->series->name, best->series->source_id, &out);
     }
+    rc = curve_files_join(facts, best->series, curve, err);
+    if (rc != OK)
+        return rc;
     while (next.class < 4 && best_series(facts, best->series->name, next.class, &next)) {
         if (next.class > 3)
             break; /* last values only */
@@ -344,6 +348,8 @@ static const struct series *sole_series(const struct run_facts *facts, const cha
     struct candidate best, next;
 
     if (facts->cache->memory || !best_series(facts, name, -1, &best) || !best.series->is_summed)
+        return NULL;
+    if (curve_files_go_on(facts, best.series))
         return NULL;
     next = best;
     while (next.class < 4 && best_series(facts, name, next.class, &next) && next.class <= 3)
@@ -464,6 +470,22 @@ int64_t curve_source(const struct curve *curve, size_t i)
     return curve->source ? curve->source[i] : curve->source_id;
 }
 
+/* One past the last of the points that stand together with the one at `from`. */
+static size_t end_of_source(const struct curve *curve, size_t from)
+{
+    size_t low = from, high = curve->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (curve->source[middle] == curve->source[from])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* First and one past the last index of the points from a source; they stand together. */
 static void range_of_source(const struct curve *curve, int64_t source_id, size_t *from, size_t *to)
 {
@@ -471,21 +493,12 @@ static void range_of_source(const struct curve *curve, int64_t source_id, size_t
     *to = curve->source || curve->source_id == source_id ? curve->n : 0;
     if (!curve->source)
         return;
-    size_t low = 0, high = curve->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (curve->source[middle] == curve->source_id)
-            low = middle + 1;
-        else
-            high = middle;
+    for (*to = 0; *from < curve->n; *from = *to) {
+        *to = end_of_source(curve, *from);
+        if (curve->source[*from] == source_id)
+            return;
     }
-    if (source_id == curve->source_id)
-        *to = low;
-    else if (low < curve->n && curve->source[low] == source_id)
-        *from = low;
-    else
-        *to = 0;
+    *from = *to = 0;
 }
 
 bool curve_on_row(const struct curve *curve, const struct curve *other, size_t i, double *value)
