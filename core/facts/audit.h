@@ -103,6 +103,7 @@ struct audit_hooks {                /* all NULL allowed */
     const atomic_bool *cancel;      /* what was counted until then is kept, is_partial */
     void (*progress)(void *ctx, int64_t rows_done, int64_t rows_total);
     int (*yield)(void *ctx, struct error *err);     /* every 256 rows */
+    void (*batch)(void *ctx, int64_t run_id);       /* something more of the run can be shown */
     void *ctx;
     int n_threads;              /* 0 and 1: this one alone; below 0: as many as the machine has */
 };

@@ -66,6 +66,11 @@ struct facts_cache {
     const struct audit *const *audits;        /* audit.c: loaded once */
     size_t n_audits;
     bool audits_known;
+    const struct run_history *stored_histories; /* as they were on opening */
+    size_t n_stored_histories;
+    const struct config_history *const *histories; /* config_history.c: loaded once */
+    size_t n_histories;
+    bool histories_known;
     struct error failure; /* the first failure of a load on demand */
 };
 

@@ -111,6 +111,9 @@ static int load_lists(struct run_facts *f, struct store *store, int64_t id, stru
     if (rc == OK)
         rc = store_audits(store, id, arena, &f->cache->stored_audits, &f->cache->n_stored_audits,
                           err);
+    if (rc == OK)
+        rc = store_run_histories(store, id, arena, &f->cache->stored_histories,
+                                 &f->cache->n_stored_histories, err);
     return rc;
 }
 
@@ -216,6 +219,23 @@ static bool has_same_audits(const struct run_facts *facts, struct store *store,
     return true;
 }
 
+static bool has_same_histories(const struct run_facts *facts, struct store *store,
+                               struct arena *arena)
+{
+    const struct facts_cache *cache = facts->cache;
+    const struct run_history *now = NULL;
+    size_t n = 0;
+
+    if (store_run_histories(store, facts->run.id, arena, &now, &n, NULL) != OK ||
+        n != cache->n_stored_histories)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (now[i].history_id != cache->stored_histories[i].history_id ||
+            now[i].key != cache->stored_histories[i].key)
+            return false;
+    return true;
+}
+
 bool run_facts_are_current(const struct run_facts *facts, struct store *store)
 {
     struct run_facts now = {0};
@@ -227,7 +247,8 @@ bool run_facts_are_current(const struct run_facts *facts, struct store *store)
         store_answers(store, key, arena, &now.answers, &now.n_answers, NULL) == OK &&
         store_series(store, id, arena, &now.series, &now.n_series, NULL) == OK;
     bool is_current = is_loaded && hash_inputs(&now) == facts->inputs_hash &&
-                      has_same_series(&now, facts) && has_same_audits(facts, store, arena);
+                      has_same_series(&now, facts) && has_same_audits(facts, store, arena) &&
+                      has_same_histories(facts, store, arena);
 
     arena_close(arena);
     return is_current;

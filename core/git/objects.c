@@ -321,6 +321,26 @@ int objects_read(struct objects *objects, const struct git_id *id, enum object_k
     return OK;
 }
 
+int objects_expand(struct objects *objects, struct str hex, struct git_id *out, struct error *err)
+{
+    char padded[GIT_ID_HEX + 1];
+    struct git_id id;
+    git_oid oid, found;
+
+    memset(padded, '0', GIT_ID_HEX);
+    if (hex.n < 7 || hex.n > GIT_ID_HEX)
+        return error_set(err, E_NOTFOUND, "a hash of %zu digits, expected 7 to %d", hex.n, GIT_ID_HEX);
+    memcpy(padded, hex.p, hex.n);
+    if (!git_id_parse(str_from(padded, GIT_ID_HEX), &id))
+        return error_set(err, E_NOTFOUND, "no hash of a commit");
+    oid = oid_of(&id);
+    int code = git_odb_exists_prefix(&found, objects->odb, &oid, hex.n);
+    if (code < 0)
+        return error_set(err, E_NOTFOUND, "commit %.*s is not in the repository", (int)hex.n, hex.p);
+    memcpy(out->b, found.id, GIT_ID_BYTES);
+    return OK;
+}
+
 void object_free(struct object *object)
 {
     if (object->handle)

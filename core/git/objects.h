@@ -51,6 +51,9 @@ MUST_CHECK int objects_read(struct objects *objects, const struct git_id *id, en
 /* Without unpacking it. */
 MUST_CHECK int objects_size(struct objects *objects, const struct git_id *id, size_t *n,
                             struct error *err);
+/* The object whose id begins with 7 to 40 hex digits. E_NOTFOUND: none, or several. */
+MUST_CHECK int objects_expand(struct objects *objects, struct str hex, struct git_id *out,
+                              struct error *err);
 void object_free(struct object *object);                /* a zeroed one allowed */
 
 /* The id that git would give to a file of these bytes. Nothing is written. */

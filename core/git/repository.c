@@ -526,3 +526,25 @@ int repository_head(struct repository *repository, struct git_id *out, char *nam
         snprintf(name, 256, "%s", short_name(found));
     return rc;
 }
+
+int repository_tree(struct repository *repository, const struct git_id *commit, struct git_id *out,
+                    struct error *err)
+{
+    struct commit c;
+    int rc = commit_read(repository->objects, commit, &c, err);
+
+    if (rc != OK)
+        return rc;
+    *out = c.tree;
+    commit_free(&c);
+    return OK;
+}
+
+int repository_commit(struct repository *repository, struct str hex, struct git_id *out,
+                      struct error *err)
+{
+    struct git_id id;
+    int rc = objects_expand(repository->objects, hex, &id, err);
+
+    return rc == OK ? commit_peel(repository->objects, &id, out, err) : rc;
+}

@@ -51,6 +51,12 @@ void repository_close(struct repository *repository);   /* NULL allowed */
  * "main", or "" when detached. E_NOTFOUND: no commit yet. */
 MUST_CHECK int repository_head(struct repository *repository, struct git_id *out, char *name,
                                struct error *err);
+/* The tree of a commit. */
+MUST_CHECK int repository_tree(struct repository *repository, const struct git_id *commit,
+                               struct git_id *out, struct error *err);
+/* The commit that a hash names, which may be cut down to 7 digits. E_NOTFOUND: not here, or two. */
+MUST_CHECK int repository_commit(struct repository *repository, struct str hex, struct git_id *out,
+                                 struct error *err);
 /* Is the commit one whose parents were not fetched? */
 bool repository_is_shallow_at(const struct repository *repository, const struct git_id *commit);
 /* The path below the work folder, borrowed from `path` (a real path), or NULL when it is not below. */

@@ -1,0 +1,638 @@
+/* Histories of configurations: what is stale, storing, loading. See config_history.h. */
+#include "core/facts/config_history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/facts/facts_cache.h"
+#include "core/facts/history_parts.h"
+
+#define HEAD_BYTES    ((size_t)1 << 20)
+#define SEARCH_BYTES  ((size_t)128 << 20)
+#define FIRST_BATCH   100               /* revisions that are shown before the rest is there */
+#define BATCH         1000
+#define MAX_DIRTY     200
+#define MAX_RUNS      64
+
+/* ---- What the cache keeps as text ---- */
+
+static void put_text(struct buf *out, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    buf_printf(out, ",\"%s\":", name);
+    json_write_string(out, str_of(text));
+}
+
+static void put_optional(struct buf *out, const char *text)
+{
+    if (text)
+        json_write_string(out, str_of(text));
+    else
+        buf_puts(out, "null");
+}
+
+static void put_dirty(struct buf *out, const struct config_history *h)
+{
+    buf_puts(out, ",\"dirty\":[");
+    for (size_t i = 0; i < h->n_dirty && i < MAX_DIRTY; i++) {
+        const struct config_change *c = &h->dirty[i];
+
+        buf_puts(out, i ? ",[" : "[");
+        json_write_string(out, str_of(c->name));
+        buf_putc(out, ',');
+        put_optional(out, c->old_value);
+        buf_putc(out, ',');
+        put_optional(out, c->new_value);
+        buf_printf(out, ",%lld]", (long long)c->line);
+    }
+    buf_putc(out, ']');
+}
+
+/* Of a run's part. */
+static void put_run_head(struct buf *out, const struct config_history *h)
+{
+    buf_printf(out, "{\"use\":%d,\"used_at\":%lld,\"is_dirty\":%d", (int)h->use, (long long)h->used_at,
+               h->is_dirty);
+    put_text(out, "repository", h->repository);
+    put_text(out, "path", h->path);
+    put_text(out, "problem", h->problem);
+    put_text(out, "run_file", h->run_file);
+    put_text(out, "used", h->used);
+    put_text(out, "because", h->because);
+    put_text(out, "dirty_from", h->dirty_from);
+    put_dirty(out, h);
+    buf_putc(out, '}');
+}
+
+static const char *text_in(const struct json *tree, const char *name, struct arena *arena)
+{
+    const struct json *value = json_get(tree, name);
+
+    return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : NULL;
+}
+
+static int64_t number_in(const struct json *value, int64_t otherwise)
+{
+    return json_is(value, JSON_NUMBER) && value->number > -9e15 && value->number < 9e15
+               ? (int64_t)value->number
+               : otherwise;
+}
+
+static const char *text_of(const struct json *value, struct arena *arena)
+{
+    return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : NULL;
+}
+
+static void take_dirty(const struct json *list, struct arena *arena, struct config_history *h)
+{
+    struct config_change *changes =
+        json_is(list, JSON_ARRAY) ? arena_array(arena, list->n + 1, sizeof *changes) : NULL;
+
+    for (const struct json *item = changes ? list->child : NULL; item; item = item->next) {
+        const struct json *name = item->child, *old = name ? name->next : NULL;
+        const struct json *new = old ? old->next : NULL;
+
+        if (new)
+            changes[h->n_dirty++] =
+                (struct config_change){text_of(name, arena) ? text_of(name, arena) : "",
+                                       text_of(old, arena), text_of(new, arena),
+                                       number_in(new->next, NONE)};
+    }
+    h->dirty = changes;
+}
+
+static void take_run_head(const char *head, struct arena *arena, struct config_history *h)
+{
+    const struct json *tree;
+
+    h->used_at = -1;
+    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
+        return;
+    int64_t use = number_in(json_get(tree, "use"), 0);
+    h->use = use >= 0 && use <= HISTORY_USE_TIME ? (enum history_use)use : HISTORY_USE_UNKNOWN;
+    h->used_at = (ptrdiff_t)number_in(json_get(tree, "used_at"), -1);
+    h->is_dirty = number_in(json_get(tree, "is_dirty"), 0) == 1;
+    h->repository = text_in(tree, "repository", arena);
+    h->path = text_in(tree, "path", arena);
+    h->problem = text_in(tree, "problem", arena);
+    h->run_file = text_in(tree, "run_file", arena);
+    h->used = text_in(tree, "used", arena);
+    h->because = text_in(tree, "because", arena);
+    h->dirty_from = text_in(tree, "dirty_from", arena);
+    take_dirty(json_get(tree, "dirty"), arena, h);
+}
+
+/* Of the shared part. `notes`: a list of JSON texts. */
+static void put_history_head(struct buf *out, const struct history_place *place,
+                             const struct history_walk *walk)
+{
+    buf_printf(out, "{\"n_walked\":%lld,\"head_name\":", (long long)walk->n_walked);
+    json_write_string(out, str_of(place->head_name));
+    buf_puts(out, ",\"notes\":");
+    buf_str(out, walk->notes.failed ? str_of("[]") : buf_view(&walk->notes));
+    buf_putc(out, '}');
+}
+
+static void take_notes(const struct json *list, struct arena *arena, struct config_history *h)
+{
+    const char **notes = json_is(list, JSON_ARRAY) ? arena_array(arena, list->n + 1, sizeof *notes) : NULL;
+
+    for (const struct json *item = notes ? list->child : NULL; item; item = item->next)
+        if (json_is(item, JSON_STRING))
+            notes[h->n_notes++] = text_of(item, arena);
+    h->notes = notes;
+}
+
+static void take_history_head(const char *head, struct arena *arena, struct config_history *h)
+{
+    const struct json *tree;
+
+    h->head_name = "";
+    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
+        return;
+    const char *name = text_in(tree, "head_name", arena);
+    h->head_name = name ? name : "";
+    h->n_walked = number_in(json_get(tree, "n_walked"), 0);
+    take_notes(json_get(tree, "notes"), arena, h);
+}
+
+/* ---- Loading ---- */
+
+static int load_revisions(struct store *store, int64_t id, struct arena *arena,
+                          struct config_history *h, struct error *err)
+{
+    struct stored_history stored;
+    int rc = store_history_by_id(store, id, arena, &stored, err);
+
+    if (rc != OK)
+        return rc;
+    h->id = id;
+    h->repository = stored.repository;
+    h->path = stored.path;
+    h->head = stored.head_id;
+    h->is_whole = stored.is_whole;
+    h->n_all = stored.n_revisions;
+    take_history_head(stored.head, arena, h);
+    rc = store_revisions(store, id, HISTORY_MAX_SHOWN, arena, &h->revisions, &h->n_revisions, err);
+    if (h->used_at >= (ptrdiff_t)h->n_revisions)
+        h->used_at = -1;
+    return rc;
+}
+
+static int load(const struct run_facts *facts, struct error *err)
+{
+    struct facts_cache *cache = facts->cache;
+    size_t n = cache->n_stored_histories;
+    const struct config_history **list = arena_array(cache->arena, n + 1, sizeof(void *));
+    int rc = list ? OK : error_set(err, E_NOMEM, "no memory for histories");
+
+    cache->n_histories = 0;
+    for (size_t i = 0; rc == OK && i < n; i++) {
+        struct config_history *h = arena_alloc(cache->arena, sizeof *h);
+
+        if (!h)
+            return error_set(err, E_NOMEM, "no memory for histories");
+        take_run_head(cache->stored_histories[i].head, cache->arena, h);
+        if (cache->stored_histories[i].history_id)
+            rc = load_revisions(cache->store, cache->stored_histories[i].history_id, cache->arena, h, err);
+        if (rc == E_NOTFOUND) {         /* replaced meanwhile by another connection */
+            rc = OK;
+            continue;
+        }
+        list[cache->n_histories++] = h;
+    }
+    if (rc == OK)
+        cache->histories = list;
+    return rc;
+}
+
+const struct config_history *const *facts_histories(const struct run_facts *facts, size_t *n)
+{
+    struct facts_cache *cache = facts->cache;
+    struct error why;
+
+    if (!cache->histories_known && cache->store && load(facts, &why) != OK) {
+        facts_fail(facts, &why);
+        cache->n_histories = 0;
+    }
+    cache->histories_known = true;
+    *n = cache->n_histories;
+    return cache->histories;
+}
+
+const struct config_history *facts_history(const struct run_facts *facts)
+{
+    size_t n;
+    const struct config_history *const *list = facts_histories(facts, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->n_revisions)
+            return list[i];
+    return NULL;
+}
+
+uint64_t facts_histories_hash(const struct run_facts *facts)
+{
+    const struct facts_cache *cache = facts->cache;
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < cache->n_stored_histories; i++)
+        hash = hash_more(hash, &cache->stored_histories[i].key, sizeof cache->stored_histories[i].key);
+    return hash;
+}
+
+/* ---- Storing one ---- */
+
+struct keeper {
+    struct store *store;
+    const struct audit_hooks *hooks;
+    int64_t run_id, history_id;
+    int64_t n_waiting;                  /* in the open transaction */
+    bool is_open;
+    struct run_history *shown;          /* the run's rows, so that the first revisions are seen at once */
+    size_t n_shown;
+};
+
+static int close_batch(struct keeper *k, int64_t n, struct error *err)
+{
+    int rc = OK;
+
+    if (k->is_open)
+        rc = store_commit(k->store, err);
+    k->is_open = false;
+    k->n_waiting = 0;
+    if (rc != OK || !k->hooks || !k->hooks->batch)
+        return rc;
+    /* The row's key changes, so that who looks sees that there is more; 0 … n is no key of a whole one. */
+    k->shown[k->n_shown - 1].key = (uint64_t)n;
+    rc = store_run_histories_put(k->store, k->run_id, k->shown, k->n_shown, err);
+    if (rc == OK)
+        k->hooks->batch(k->hooks->ctx, k->run_id);
+    return rc;
+}
+
+static int keep_revision(void *ctx, int64_t ord, const struct revision *revision, struct error *err)
+{
+    struct keeper *k = ctx;
+    int rc = OK;
+
+    if (!k->is_open) {
+        rc = store_begin(k->store, err);
+        if (rc != OK)
+            return rc;
+        k->is_open = true;
+    }
+    rc = store_history_add(k->store, k->history_id, ord, revision, err);
+    if (rc != OK)
+        return rc;
+    k->n_waiting++;
+    return k->n_waiting == BATCH || ord + 1 == FIRST_BATCH ? close_batch(k, ord + 1, err) : OK;
+}
+
+static int keep(struct keeper *k, const struct history_target *target, bool *is_whole, struct error *err)
+{
+    struct history_walk walk = {.target = target, .hooks = k->hooks, .take = keep_revision, .ctx = k};
+    struct buf head;
+    int rc = history_walk(&walk, err);
+
+    if (rc != OK && k->is_open) {
+        store_rollback(k->store);
+        k->is_open = false;
+    }
+    buf_init(&head, HEAD_BYTES);
+    put_history_head(&head, target->place, &walk);
+    if (rc == OK && k->is_open)
+        rc = store_commit(k->store, err);
+    k->is_open = false;
+    *is_whole = !walk.is_stopped;
+    if (rc == OK)
+        rc = store_history_done(k->store, k->history_id, *is_whole, head.failed ? "{}" : head.p, err);
+    buf_free(&head);
+    buf_free(&walk.notes);
+    return rc;
+}
+
+/* The history of the target in the cache: what is there when HEAD is the same, else a new one. */
+static int history_in_cache(struct keeper *k, const struct history_target *target, struct arena *arena,
+                            bool *is_whole, struct error *err)
+{
+    char head[GIT_ID_HEX + 1];
+    struct stored_history stored;
+    struct error why;
+    int rc = store_history_find(k->store, target->place->path, target->path, arena, &stored, &why);
+
+    git_id_hex(&target->place->head, head);
+    if (rc == OK && stored.is_whole && stored.version == HISTORY_VERSION &&
+        strcmp(stored.head_id, head) == 0) {
+        k->history_id = stored.id;
+        *is_whole = true;
+        return OK;
+    }
+    if (rc != OK && rc != E_NOTFOUND) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    stored = (struct stored_history){.repository = target->place->path, .path = target->path,
+                                     .head_id = head, .version = HISTORY_VERSION};
+    rc = store_history_begin(k->store, &stored, err);
+    if (rc != OK)
+        return rc;
+    k->history_id = stored.id;
+    k->shown[k->n_shown - 1].history_id = stored.id;
+    return keep(k, target, is_whole, err);
+}
+
+/* ---- Refreshing ---- */
+
+static uint64_t key_of(const struct history_search *s)
+{
+    const char *owner = facts_answer(s->facts, "git-owner");
+    uint64_t hash = hash_more(HISTORY_VERSION, &s->facts->inputs_hash, sizeof s->facts->inputs_hash);
+
+    hash = hash_more(hash, &s->facts->run.started_at, sizeof s->facts->run.started_at);
+    if (owner)
+        hash = hash_more(hash, owner, strlen(owner));
+    for (size_t i = 0; i < s->n_places; i++) {
+        hash = hash_more(hash, s->places[i].path, strlen(s->places[i].path) + 1);
+        hash = hash_more(hash, &s->places[i].stamp, sizeof s->places[i].stamp);
+    }
+    for (size_t i = 0; i < s->n_files; i++) {
+        uint64_t stamp = history_stamp(s->files[i]);
+
+        hash = hash_more(hash, &stamp, sizeof stamp);
+    }
+    return hash | (uint64_t)1 << 62;    /* never the small number of an unfinished one */
+}
+
+static bool is_fresh(const struct run_facts *facts, const struct history_search *s, uint64_t key)
+{
+    const struct facts_cache *cache = facts->cache;
+
+    if (s->n_places == 0)
+        return cache->n_stored_histories == 0;
+    for (size_t i = 0; i < cache->n_stored_histories; i++)
+        if (cache->stored_histories[i].key != key)
+            return false;
+    return cache->n_stored_histories > 0;
+}
+
+static const char *run_head(const struct config_history *h, struct arena *arena)
+{
+    struct buf out;
+
+    buf_init(&out, HEAD_BYTES);
+    put_run_head(&out, h);
+    const char *text = out.failed ? "{}" : arena_strdup(arena, out.p);
+    buf_free(&out);
+    return text;
+}
+
+static int refresh_target(const struct run_facts *facts, struct keeper *k,
+                          const struct history_target *target, struct history_search *s, uint64_t key,
+                          struct error *err)
+{
+    struct config_history h = {.repository = target->place->path, .path = target->path,
+                               .problem = target->problem, .run_file = target->run_file, .used_at = -1};
+    struct run_history *row = &k->shown[k->n_shown++];
+    bool is_whole = true;
+    int rc = OK;
+
+    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = run_head(&h, s->arena)};
+    if (!target->path)
+        return OK;
+    rc = history_in_cache(k, target, s->arena, &is_whole, err);
+    if (rc == E_GIT || rc == E_LIMIT || rc == E_UNSUPPORTED || rc == E_NOTFOUND) {
+        h.problem = err ? arena_strdup(s->arena, err->message) : "it cannot be read";
+        row->history_id = 0;
+        row->key = key;
+        row->head = run_head(&h, s->arena);
+        return OK;
+    }
+    if (rc == OK)
+        rc = load_revisions(k->store, k->history_id, s->arena, &h, err);
+    if (rc == OK)
+        rc = history_use_find(facts, target, s->arena, &h, err);
+    row->history_id = k->history_id;
+    row->key = is_whole ? key : 0;
+    row->head = run_head(&h, s->arena);
+    return rc;
+}
+
+static int refresh_all(const struct run_facts *facts, struct store *store,
+                       const struct audit_hooks *hooks, struct history_search *s, uint64_t key,
+                       struct error *err)
+{
+    struct run_history rows[HISTORY_MAX_TARGETS];
+    struct keeper k = {.store = store, .hooks = hooks, .run_id = facts->run.id, .shown = rows};
+    struct error why = {0};
+    int rc = history_search_targets(s, &why);
+
+    /* The places are known and hold nothing of the run: remembered, so that it is not asked again. */
+    if (rc == OK && s->n_targets == 0)
+        s->targets[s->n_targets++] = (struct history_target){
+            .place = &s->places[0], .problem = "it holds no configuration of the run"};
+    for (size_t i = 0; rc == OK && i < s->n_targets; i++)
+        rc = refresh_target(facts, &k, &s->targets[i], s, key, &why);
+    if (rc == OK)
+        return store_run_histories_put(store, facts->run.id, rows, k.n_shown, err);
+    if (err)
+        *err = why;
+    return rc;
+}
+
+int histories_refresh(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
+                      struct error *err)
+{
+    struct history_search search = {.facts = facts, .arena = arena_open(SEARCH_BYTES)};
+    struct facts_cache *cache = facts->cache;
+    int rc = search.arena ? OK : error_set(err, E_NOMEM, "no memory for histories");
+
+    if (rc == OK)
+        rc = history_search_places(&search, err);
+    uint64_t key = rc == OK ? key_of(&search) : 0;
+    if (rc == OK && !is_fresh(facts, &search, key)) {
+        rc = search.n_places ? refresh_all(facts, store, hooks, &search, key, err)
+                             : store_run_histories_put(store, facts->run.id, NULL, 0, err);
+        cache->histories_known = false;
+        if (rc == OK)
+            rc = store_run_histories(store, facts->run.id, cache->arena, &cache->stored_histories,
+                                     &cache->n_stored_histories, err);
+    }
+    history_search_close(&search);
+    arena_close(search.arena);
+    return rc;
+}
+
+/* ---- Without a run ---- */
+
+struct gathered {
+    struct arena *arena;
+    struct revision *list;
+    size_t n, capacity;
+};
+
+static const struct config_change *copy_changes(struct arena *arena, const struct revision *r)
+{
+    struct config_change *changes = arena_array(arena, r->n_changes + 1, sizeof *changes);
+
+    for (size_t i = 0; changes && i < r->n_changes; i++)
+        changes[i] = (struct config_change){arena_strdup(arena, r->changes[i].name),
+                                            arena_strdup(arena, r->changes[i].old_value),
+                                            arena_strdup(arena, r->changes[i].new_value),
+                                            r->changes[i].line};
+    return changes;
+}
+
+static int gather(void *ctx, int64_t ord, const struct revision *r, struct error *err)
+{
+    struct gathered *g = ctx;
+    struct revision copy = *r;
+    struct revision *list;
+
+    if (ord >= HISTORY_MAX_SHOWN)
+        return OK;
+    list = arena_room(g->arena, g->list, g->n, &g->capacity, sizeof *list);
+    copy.commit = arena_strdup(g->arena, r->commit);
+    copy.author = arena_strdup(g->arena, r->author);
+    copy.subject = arena_strdup(g->arena, r->subject);
+    copy.path = arena_strdup(g->arena, r->path);
+    copy.old_path = arena_strdup(g->arena, r->old_path);
+    copy.blob = arena_strdup(g->arena, r->blob);
+    copy.by_lines = arena_strdup(g->arena, r->by_lines);
+    copy.changes = copy_changes(g->arena, r);
+    if (!list || arena_failed(g->arena))
+        return error_set(err, E_NOMEM, "a history of %zu commits", g->n);
+    g->list = list;
+    g->list[g->n++] = copy;
+    return OK;
+}
+
+static int history_without_run(const struct history_target *target, struct arena *arena,
+                               struct config_history *out, struct error *err)
+{
+    struct gathered gathered = {.arena = arena};
+    struct history_walk walk = {.target = target, .take = gather, .ctx = &gathered};
+    char head[GIT_ID_HEX + 1];
+    const struct json *notes = NULL;
+    int rc = history_walk(&walk, err);
+
+    if (rc != OK) {
+        buf_free(&walk.notes);
+        return rc;
+    }
+    git_id_hex(&target->place->head, head);
+    *out = (struct config_history){.repository = target->place->path,
+                                   .path = target->path,
+                                   .head = arena_strdup(arena, head),
+                                   .head_name = target->place->head_name,
+                                   .revisions = gathered.list,
+                                   .n_revisions = gathered.n,
+                                   .n_all = walk.n_revisions,
+                                   .n_walked = walk.n_walked,
+                                   .is_whole = true,
+                                   .used_at = -1};
+    if (json_parse(str_of(arena_strdup(arena, walk.notes.p)), false, arena, &notes, NULL, NULL) == OK)
+        take_notes(notes, arena, out);
+    buf_free(&walk.notes);
+    return history_use_find(NULL, target, arena, out, err);
+}
+
+int config_histories_of_path(const char *path, struct arena *arena, const struct config_history **out,
+                             size_t *n, struct error *err)
+{
+    struct history_search search = {.arena = arena};
+    struct config_history *list = arena_array(arena, HISTORY_MAX_TARGETS, sizeof *list);
+    int rc = list ? history_search_path(&search, path, err) : error_set(err, E_NOMEM, "a history");
+
+    *n = 0;
+    for (size_t i = 0; rc == OK && i < search.n_targets; i++) {
+        rc = history_without_run(&search.targets[i], arena, &list[*n], err);
+        *n += rc == OK;
+    }
+    history_search_close(&search);
+    *out = list;
+    return rc;
+}
+
+/* ---- Other runs ---- */
+
+static int worst_of(struct store *store, const struct run *run, struct arena *arena,
+                    enum verdict *out, struct error *err)
+{
+    const struct check_result *results;
+    const struct tick *ticks;
+    size_t n, n_ticks;
+    uint64_t hash;
+    int rc = store_results(store, run->id, arena, &results, &n, &hash, err);
+
+    if (rc == OK)
+        rc = store_ticks(store, run->key, arena, &ticks, &n_ticks, err);
+    if (rc != OK)
+        return rc;
+    *out = n ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN;
+    for (size_t i = 0; i < n; i++) {
+        bool is_dismissed = false;
+
+        for (size_t k = 0; k < n_ticks; k++)
+            is_dismissed |= strcmp(ticks[k].check_id, results[i].check_id) == 0 &&
+                            strcmp(ticks[k].state, "dismissed") == 0;
+        if (!is_dismissed && results[i].verdict > *out)
+            *out = results[i].verdict;
+    }
+    return OK;
+}
+
+int config_history_runs(struct store *store, const struct config_history *history,
+                        struct arena *arena, const struct history_run **out, size_t *n,
+                        struct error *err)
+{
+    const struct run_history *rows;
+    size_t n_rows, n_out = 0;
+    int rc = history->id ? store_history_runs(store, history->id, arena, &rows, &n_rows, err) : OK;
+
+    *out = NULL;
+    *n = 0;
+    if (rc != OK || !history->id)
+        return rc;
+    struct history_run *list = arena_array(arena, n_rows + 1, sizeof *list);
+    if (!list)
+        return error_set(err, E_NOMEM, "the runs of a history");
+    for (size_t i = 0; rc == OK && i < n_rows && n_out < MAX_RUNS; i++) {
+        struct config_history own = {.id = 0};
+
+        take_run_head(rows[i].head, arena, &own);
+        rc = store_run_by_id(store, rows[i].run_id, arena, &list[n_out].run, err);
+        if (rc == OK)
+            rc = worst_of(store, &list[n_out].run, arena, &list[n_out].verdict, err);
+        list[n_out++].used_at = own.used_at;
+    }
+    if (rc != OK)
+        return rc;
+    *out = list;
+    *n = n_out;
+    return OK;
+}
+
+/* ---- Words ---- */
+
+const char *history_use_name(enum history_use use)
+{
+    static const char *const NAMES[] = {"not known", "by recorded hash", "by content", "by its settings",
+                                        "by time"};
+
+    return NAMES[use];
+}
+
+ptrdiff_t config_history_find(const struct config_history *history, const char *commit)
+{
+    size_t n = strlen(commit);
+
+    for (size_t i = 0; n >= 7 && i < history->n_revisions; i++)
+        if (strncmp(history->revisions[i].commit, commit, n) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}

@@ -1,0 +1,77 @@
+/* What the files of the config history share; for core/facts/{config_history,history_*}.c only. */
+#ifndef CORE_FACTS_HISTORY_PARTS_H
+#define CORE_FACTS_HISTORY_PARTS_H
+
+#include "core/facts/config_history.h"
+#include "core/git/history.h"
+
+#define HISTORY_MAX_PLACES  8
+#define HISTORY_MAX_TARGETS 8
+
+/* ---- Where to look (history_find.c) ---- */
+
+struct history_place {                  /* a repository, or why it cannot be read */
+    struct repository *repository;      /* NULL: not opened yet (a bundle), or refused */
+    const char *path;
+    bool is_bundle;
+    struct git_id head;
+    const char *head_name;
+    uint64_t stamp;                     /* changes when its history may have */
+    const char *problem;
+};
+
+struct history_target {
+    struct history_place *place;
+    const char *path;                   /* in the repository; NULL: nothing of the run is in it */
+    const char *run_file;               /* or NULL */
+    bool is_working_file;               /* run_file is the file of the work tree itself */
+    const char *problem;
+};
+
+struct history_search {
+    const struct run_facts *facts;      /* NULL: one file, without a run */
+    struct arena *arena;
+    struct history_place places[HISTORY_MAX_PLACES];
+    size_t n_places;
+    struct history_target targets[HISTORY_MAX_TARGETS];
+    size_t n_targets;
+    const char *files[HISTORY_MAX_TARGETS];     /* configuration files of the run */
+    size_t n_files;
+};
+
+/* The places; bundles are not unpacked for it. */
+MUST_CHECK int history_search_places(struct history_search *search, struct error *err);
+/* The files in them. */
+MUST_CHECK int history_search_targets(struct history_search *search, struct error *err);
+/* One file or repository that the user named. */
+MUST_CHECK int history_search_path(struct history_search *search, const char *path, struct error *err);
+/* Of a file's size and time. */
+uint64_t history_stamp(const char *path);
+void history_search_close(struct history_search *search);
+
+/* ---- Walking (history_make.c) ---- */
+
+/* Takes the revisions, the newest first; texts are borrowed until it returns. */
+typedef int history_take_fn(void *ctx, int64_t ord, const struct revision *revision, struct error *err);
+struct history_walk {
+    const struct history_target *target;
+    const struct audit_hooks *hooks;
+    history_take_fn *take;
+    void *ctx;
+    /* Set by the walk. */
+    int64_t n_revisions, n_walked;
+    bool is_stopped;
+    struct buf notes;                   /* a JSON list of texts */
+};
+MUST_CHECK int history_walk(struct history_walk *walk, struct error *err);
+/* What both texts of a revision differ in, read from the repository. */
+MUST_CHECK int history_text(struct repository *repository, const char *blob, struct arena *arena,
+                            struct str *out, struct error *err);
+
+/* ---- The run (history_use.c) ---- */
+
+/* Fills run_file … is_dirty of a history whose revisions are there. facts NULL: no run. */
+MUST_CHECK int history_use_find(const struct run_facts *facts, const struct history_target *target,
+                                struct arena *arena, struct config_history *out, struct error *err);
+
+#endif
