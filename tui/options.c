@@ -26,6 +26,8 @@ static const struct command COMMANDS[] = {
     {"labels", "PATH", "label rows decoded, with the mask shown, and counts over all rows", cli_labels,
      NULL},
     {"prompts", "PATH", "the prompt trained against the prompt served", cli_prompts, NULL},
+    {"history", "PATH", "the configuration over git: commits, what each changed, the one the run used",
+     cli_history, NULL},
     {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory, NULL},
     {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make,
      "longest-first"},
