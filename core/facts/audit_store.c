@@ -6,7 +6,8 @@
 #include "core/facts/facts_cache.h"
 #include "core/store/store.h"
 
-#define HEAD_BYTES ((size_t)1 << 20)
+#define COLUMNS_ARENA ((size_t)512 << 20)
+#define HEAD_BYTES    ((size_t)1 << 20)
 
 /* ---- Names of the members ---- */
 
@@ -200,26 +201,38 @@ static bool take_head(const char *head, struct arena *arena, struct audit *audit
     return audit->n_rows >= 0 && (int)audit->basis >= 0 && audit->basis <= AUDIT_SIMULATED;
 }
 
-static int take_rows(struct store *store, const struct stored_audit *stored, struct arena *arena,
-                     struct audit *audit, struct error *err)
+static int take_columns(struct store *store, const struct stored_audit *stored,
+                        struct arena *scratch, struct audit_row *rows, struct error *err)
 {
     const int32_t *columns[AUDIT_COLUMNS];
-    size_t n = (size_t)stored->n_rows;
-    struct audit_row *rows = arena_array(arena, n + 1, sizeof *rows);
-    int rc = rows ? store_audit_rows(store, stored, arena, columns, err)
-                  : error_set(err, E_NOMEM, "no memory for %zu audited rows", n);
+    int rc = store_audit_rows(store, stored, scratch, columns, err);
 
     if (rc != OK)
         return rc;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < (size_t)stored->n_rows; i++)
         rows[i] = (struct audit_row){.n_tokens = columns[0][i],
                                      .n_prompt = columns[1][i],
                                      .n_trained = columns[2][i],
                                      .n_trained_prompt = columns[3][i],
                                      .flags = columns[4][i] < 0 ? 0 : (uint32_t)columns[4][i],
                                      .last_id = columns[5][i]};
-    audit->rows = rows;
     return OK;
+}
+
+/* The columns are given back: they are as large as the rows. */
+static int take_rows(struct store *store, const struct stored_audit *stored, struct arena *arena,
+                     struct audit *audit, struct error *err)
+{
+    struct audit_row *rows = arena_array(arena, (size_t)stored->n_rows + 1, sizeof *rows);
+    struct arena *scratch = arena_open(COLUMNS_ARENA);
+    int rc = rows && scratch ? take_columns(store, stored, scratch, rows, err)
+                             : error_set(err, E_NOMEM, "no memory for %lld audited rows",
+                                         (long long)stored->n_rows);
+
+    arena_close(scratch);
+    if (rc == OK)
+        audit->rows = rows;
+    return rc;
 }
 
 static const struct dataset *dataset_of(const struct run_facts *facts, int64_t id)
