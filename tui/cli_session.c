@@ -16,6 +16,7 @@
 #include "tui/tell.h"
 
 #define SILENT_NS 1000000000    /* before that nobody wonders */
+#define AGAIN_NS  100000000     /* as often as an eye follows */
 
 void cli_complain(const struct error *err)
 {
@@ -166,23 +167,29 @@ static void on_interrupt(int signal_number)
     atomic_store(&is_interrupted, true);
 }
 
+struct audit_line {
+    int64_t began, shown; /* ticks; 0: not yet */
+};
+
 /* On a terminal, and only when it has taken a while. */
 static void show_audit(void *ctx, int64_t done, int64_t total)
 {
-    int64_t *began = ctx;
+    struct audit_line *line = ctx;
+    int64_t now = clock_ticks_ns();
 
-    if (*began == 0)
-        *began = clock_ticks_ns();
-    if (!isatty(STDERR_FILENO) || clock_ticks_ns() - *began < SILENT_NS || done % 4096 != 0)
+    if (line->began == 0)
+        line->began = now;
+    if (!isatty(STDERR_FILENO) || now - line->began < SILENT_NS || now - line->shown < AGAIN_NS)
         return;
+    line->shown = now;
     fprintf(stderr, "\rauditing rows %lld/%lld ", (long long)done, (long long)total);
 }
 
 static int check_run(struct session *session, const struct options *options, int64_t run_id)
 {
-    int64_t began = 0;
+    struct audit_line line = {0};
     const struct audit_hooks hooks = {
-        .cancel = &is_interrupted, .progress = show_audit, .ctx = &began, .n_threads = -1};
+        .cancel = &is_interrupted, .progress = show_audit, .ctx = &line, .n_threads = -1};
     /* the second Ctrl-C is the shell's */
     struct sigaction ours = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, before;
     bool is_ours = sigaction(SIGINT, &ours, &before) == 0;
@@ -190,7 +197,7 @@ static int check_run(struct session *session, const struct options *options, int
 
     if (is_ours)
         (void)sigaction(SIGINT, &before, NULL);
-    if (began && isatty(STDERR_FILENO) && clock_ticks_ns() - began >= SILENT_NS)
+    if (line.shown)
         fputs("\r\033[K", stderr);
     return rc;
 }
