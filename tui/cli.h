@@ -20,6 +20,7 @@ int cli_make(const struct options *options);
 int cli_labels(const struct options *options);        /* cli_text.c */
 int cli_prompts(const struct options *options);
 int cli_history(const struct options *options);       /* cli_history.c */
+int cli_compare(const struct options *options);       /* cli_compare.c */
 int cli_overfit_ten(const struct options *options);
 int cli_render(const struct options *options);        /* cli_render.c */
 int cli_tokenize(const struct options *options);      /* cli_tokenize.c */

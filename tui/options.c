@@ -28,6 +28,8 @@ static const struct command COMMANDS[] = {
     {"prompts", "PATH", "the prompt trained against the prompt served", cli_prompts, NULL},
     {"history", "PATH", "the configuration over git: commits, what each changed, the one the run used",
      cli_history, NULL},
+    {"compare", "RUN RUN", "two runs side by side: settings, data, curves and verdicts that differ",
+     cli_compare, NULL},
     {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory, NULL},
     {"make", "WHAT PATH", "write files for the user; WHAT: longest-first", cli_make,
      "longest-first"},
@@ -46,7 +48,7 @@ static const struct command COMMANDS[] = {
 #define FIELD(member) offsetof(struct options, member)
 
 static const struct option_row OPTIONS[] = {
-    {"format", 0, OPTION_TEXT, "FORM", FIELD(format), "check runs", "text, md, json or tsv",
+    {"format", 0, OPTION_TEXT, "FORM", FIELD(format), "check runs compare", "text, md, json or tsv",
      "text md json tsv"},
     {"only", 0, OPTION_TEXT, "IDS", FIELD(only), "check report", "only these checks (a,b,c)",
      VALUE_CHECK},

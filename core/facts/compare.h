@@ -1,5 +1,5 @@
-/* Two runs side by side: settings, data and curves that differ. Which verdicts differ is the question
- * of core/checks/compare_verdicts.h. Nothing here judges. */
+/* Two runs side by side: settings, data and curves that differ. Which verdicts differ is said where
+ * verdicts are known (core/exports/compare_report.h). Nothing here judges. */
 #ifndef CORE_FACTS_COMPARE_H
 #define CORE_FACTS_COMPARE_H
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/checks/check.h"
+#include "core/checks/checkpoint_evidence.h"
 #include "core/facts/eval_points.h"
 #include "core/stats/curve.h"
 #include "core/stats/robust.h"
@@ -192,6 +192,7 @@ static int state_curve(struct check_ctx *ctx, const struct judged *j)
                          : j->folders.is_one_file                                  ? "one-file"
                          : j->kept.is_deployed && j->kept.step != e->step[j->best] ? "deployed"
                                                                                    : "";
+    inform_checkpoints(ctx, e, j->verdict != VERDICT_PASS);
     if (j->verdict == VERDICT_PASS)
         return check_pass(ctx, CONFIDENCE_STRONG,
                           "%s of what was kept (%s) is within %.2f %% of the best", name,
@@ -314,7 +315,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_last_not_best = {
     .id = "last-not-best",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "The kept checkpoint is the best one",

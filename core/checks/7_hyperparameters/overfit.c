@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/checks/check.h"
+#include "core/checks/checkpoint_evidence.h"
 #include "core/facts/eval_points.h"
 #include "core/stats/curve.h"
 #include "core/stats/robust.h"
@@ -146,6 +146,8 @@ static void show(struct check_ctx *ctx, const struct judged *j)
         evidence_point(ctx, p->curve, p->at[p->n - 1], "the last %s", p->curve->name);
     e->bound = o->best_value + fmax(WARN_RISE * fabs(o->best_value), 2.0 * o->sigma);
     e->has_bound = true;
+    if (p->step[0] != NONE)
+        inform_checkpoints(ctx, p, true);
     if (stairs >= 2)
         check_info(ctx, "the training loss drops at %zu epoch boundaries: rows are being memorised",
                    stairs);
@@ -229,7 +231,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_overfit = {
     .id = "overfit",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "Held-out loss is still falling or level",
