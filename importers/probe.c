@@ -61,8 +61,6 @@ static const struct known_name KNOWN[] = {
     {"*.db", "a database: " LATER},
     {"*.sqlite*", "a database: " LATER},
     {"*.bundle", "git history: " LATER},
-    {"*.parquet", "a data set in Parquet: " LATER},
-    {"*.arrow", "a data set in Arrow: " LATER},
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
@@ -106,8 +104,14 @@ static const char *known_reason(const struct known_name *list, size_t n, const c
 /* Folders of loggers hold many small files whose names say nothing. */
 static const char *folder_reason(const struct walk_file *file)
 {
-    if (strstr(file->shown, "mlruns/"))
-        return "MLflow: " LATER;
+    static const char *const PARTS[] = {"/metrics/", "/params/", "/tags/"};
+
+    if (strstr(file->path, "/mlruns/") && strcmp(file->name, "meta.yaml") != 0) {
+        for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
+            if (strstr(strstr(file->path, "/mlruns/"), PARTS[i]))
+                return "read with the meta.yaml of its run in MLflow";
+        return "a copy that MLflow keeps";
+    }
     if (strstr(file->shown, "wandb/") && strstr(file->shown, "run-")) {
         if (strstr(file->shown, "/logs/debug"))
             return "W&B's own debug log";

@@ -12,6 +12,7 @@
     X(trainer_log)       \
     X(tensorboard)       \
     X(wandb)             \
+    X(mlflow_files)      \
     X(deepspeed)         \
     X(peft_adapter)      \
     X(hf_model)          \
