@@ -76,6 +76,57 @@ static void test_templates_that_would_not_end_are_stopped(void **state)
     assert_limit("{% for i in range(99999) %}{{ 'abcdefgh' * 1000 }}{% endfor %}");
 }
 
+/* Few bytes, endless to walk: each tuple holds the one before it twice. */
+static void test_shared_items_are_counted_each_time(void **state)
+{
+    (void)state;
+    const char *const uses[] = {"{ns.a: 1}", "{}[ns.a]", "ns.a is filter", "[ns.a, ns.a] | unique | list"};
+
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 "{%% set ns = namespace(a=(1,)) %%}{%% for i in range(64) %%}"
+                 "{%% set ns.a = (ns.a, ns.a) %%}{%% endfor %%}{%% set x = %s %%}",
+                 uses[i]);
+        assert_limit(text);
+    }
+}
+
+static void test_a_call_has_so_many_keywords(void **state)
+{
+    struct buf text;
+    (void)state;
+
+    buf_init(&text, (size_t)1 << 20);
+    buf_puts(&text, "{{ dict(");
+    for (int i = 0; i < 30000; i++)
+        buf_printf(&text, "a%d=1,", i);
+    buf_puts(&text, ") }}");
+    assert_limit(text.p);
+    buf_free(&text);
+}
+
+/* What is read counts, also where nothing is made of it. */
+static void test_reading_a_long_text_is_work(void **state)
+{
+    static const struct jinja_settings few = {.steps = 20000};
+    const char *const uses[] = {"s.strip()", "s.rstrip(' ')", "s | trim", "s.startswith(s)",
+                                "s.removesuffix(s)", "s.split(none, 1)", "s == t", "s | int(9)"};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 "{%% set s = ' ' * 100000 %%}{%% set t = ' ' * 100000 %%}"
+                 "{%% for i in range(99) %%}{%% set x = %s %%}{%% endfor %%}",
+                 uses[i]);
+        if (render_with(text, "{}", &few) == OK || failure.kind != JINJA_LIMIT)
+            fail_msg("%s: not stopped by a limit", uses[i]);
+    }
+}
+
 static void assert_deep_is_stopped(const char *unit, const char *end)
 {
     struct buf text;
@@ -185,6 +236,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_templates_that_would_not_end_are_stopped, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_deep_nesting_is_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shared_items_are_counted_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_call_has_so_many_keywords, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reading_a_long_text_is_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits_can_be_set, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_failure_tells_its_kind_and_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_generation_blocks_have_spans_in_bytes, set_up,

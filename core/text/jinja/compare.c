@@ -92,8 +92,10 @@ static bool equal_deep(struct vm *vm, struct value a, struct value b, int depth)
 
 bool jinja_value_equal(struct vm *vm, struct value a, struct value b)
 {
-    if (a.type == V_STR && b.type == V_STR)
+    if (a.type == V_STR && b.type == V_STR) {
+        jinja_work(vm, a.n == b.n ? a.n : 0);
         return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    }
     return equal_deep(vm, a, b, 0);
 }
 

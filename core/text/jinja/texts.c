@@ -130,8 +130,9 @@ struct value jinja_text_slice(struct vm *vm, struct value v, int64_t from, int64
 
 /* ---- strip ---- */
 
-static bool has_char(struct str set, struct str c)
+static bool has_char(struct vm *vm, struct str set, struct str c)
 {
+    jinja_spend(vm, set.n / 64 + 1);
     return memmem(set.p, set.n, c.p, c.n) != NULL;
 }
 
@@ -162,10 +163,9 @@ struct value jinja_text_strip(struct value v, struct value chars, int sides, str
             jinja_error(vm, "strip arg must be None or str, not Undefined");
         jinja_error(vm, "strip arg must be None or str, not %s", jinja_value_type_name(chars));
     }
-    jinja_work(vm, (size_t)s.n * (chars.n / 16 + 1) / 8);
-    while (sides & 1 && s.n && has_char(str_v(chars), str_first(s, step(s))))
+    while (sides & 1 && s.n && has_char(vm, str_v(chars), str_first(s, step(s))))
         s = str_skip(s, step(s));
-    while (sides & 2 && s.n && has_char(str_v(chars), str_skip(s, last_char(s))))
+    while (sides & 2 && s.n && has_char(vm, str_v(chars), str_skip(s, last_char(s))))
         s.n = last_char(s);
     return v_slice(v, (size_t)(s.p - v.p), (size_t)(s.p - v.p) + s.n);
 }

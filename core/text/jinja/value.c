@@ -242,8 +242,10 @@ static void build_table(struct vm *vm, struct dict *dict)
 
 static inline bool same_key(struct vm *vm, struct value a, struct value b)
 {
-    if (a.type == V_STR && b.type == V_STR)
+    if (a.type == V_STR && b.type == V_STR) {
+        jinja_work(vm, a.n == b.n ? a.n : 0);
         return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    }
     return jinja_value_same(a, b) || jinja_value_equal(vm, a, b);
 }
 
