@@ -137,14 +137,6 @@ static bool places_by_address(struct labeller *l, const struct jinja_output *ren
     return true;
 }
 
-static bool has_place(const struct labeller *l, size_t turn)
-{
-    for (size_t i = 0; i < l->n_places; i++)
-        if (l->places[i].turn == turn)
-            return true;
-    return false;
-}
-
 static ptrdiff_t find_text(struct str text, size_t from, size_t end, struct str what)
 {
     if (from > end || what.n > end - from)
@@ -162,17 +154,52 @@ static int by_begin(const void *a, const void *b)
     return x->turn < y->turn ? -1 : x->turn > y->turn;
 }
 
-/* The bounds that the places of the turns before and behind give. */
-static void bounds_of(const struct labeller *l, size_t turn, size_t *from, size_t *end)
+/* What is known of a turn while its place is looked for. */
+struct turn_bounds {
+    size_t begin, end;   /* from its first place to the end of its last one; begin > end: it has none */
+    size_t until;        /* where the first place of a later turn begins */
+    size_t n_assistant;  /* assistant's turns before it */
+    enum token_side side;
+};
+
+/* Texts are looked for in what may be a row of many megabytes with as many turns: what may be read for one
+ * row. */
+#define SEARCH_BYTES ((size_t)1 << 32)
+
+/* One for each turn, and one behind the last. */
+static bool bounds_open(struct labeller *l, const struct json *messages, struct turn_bounds **out)
 {
+    size_t n = 0, n_assistant = 0, until = l->shown.n;
+
+    for (const struct json *message = messages->child; message; message = message->next)
+        n++;
+    struct turn_bounds *bounds = arena_alloc(l->arena, (n + 1) * sizeof *bounds);
+    if (!bounds)
+        return false;
+    n = 0;
+    for (const struct json *message = messages->child; message; message = message->next) {
+        enum token_side side = labels_side_of_role(turn_role(message));
+
+        bounds[n++] = (struct turn_bounds){
+            .begin = SIZE_MAX, .side = side, .n_assistant = n_assistant};
+        n_assistant += side == SIDE_OF_ASSISTANT;
+    }
+    bounds[n] = (struct turn_bounds){.begin = SIZE_MAX, .n_assistant = n_assistant};
     for (size_t i = 0; i < l->n_places; i++) {
         const struct turn_place *place = &l->places[i];
+        if (place->turn >= n)
+            continue;
+        struct turn_bounds *turn = &bounds[place->turn];
 
-        if (place->turn < turn && place->end > *from)
-            *from = place->end;
-        if (place->turn > turn && place->begin < *end)
-            *end = place->begin;
+        turn->begin = place->begin < turn->begin ? place->begin : turn->begin;
+        turn->end = place->end > turn->end ? place->end : turn->end;
     }
+    while (n-- > 0) {
+        bounds[n].until = until;
+        until = bounds[n].begin < until ? bounds[n].begin : until;
+    }
+    *out = bounds;
+    return true;
 }
 
 /* Turns whose value was not seen whole (joined to other text, replaced, escaped): their trimmed text. A
@@ -201,49 +228,66 @@ static struct turn_place with_blanks(struct str text, struct str whole, struct s
     return place;
 }
 
-static bool place_by_search(struct labeller *l, const struct json *message, size_t turn)
+/* from is behind the turns before; *budget what may still be read. */
+static bool place_by_search(struct labeller *l, const struct json *message, size_t turn,
+                            struct turn_bounds *bounds, size_t from, size_t *budget)
 {
     struct str whole = turn_text(message, l->arena), what = whole.p ? str_trim(whole) : whole;
-    size_t from = 0, end = l->shown.n;
+    size_t end = bounds[turn].until;
 
     if (!what.p || what.n == 0)
         return true;
-    bounds_of(l, turn, &from, &end);
-    for (ptrdiff_t at = find_text(l->shown, from, end, what); at >= 0;
-         at = find_text(l->shown, (size_t)at + 1, end, what))
-        if (is_alone(l->shown, (size_t)at, what.n))
-            return add_place(l, with_blanks(l->shown, whole, what,
-                                            (struct turn_place){.begin = (size_t)at,
-                                                                .end = (size_t)at + what.n,
-                                                                .turn = turn,
-                                                                .is_found = true}));
-    return true;
+    for (;;) {
+        ptrdiff_t at = find_text(l->shown, from, end, what);
+        size_t read = at < 0 ? (end > from ? end - from : 0) : (size_t)at + what.n - from;
+
+        if (at < 0 || read > *budget) {
+            *budget -= read < *budget ? read : *budget;
+            return true;
+        }
+        *budget -= read;
+        struct turn_place place = {.begin = (size_t)at, .end = (size_t)at + what.n, .turn = turn,
+                                   .is_found = true};
+        if (is_alone(l->shown, (size_t)at, what.n)) {
+            place = with_blanks(l->shown, whole, what, place);
+            bounds[turn].begin = place.begin;
+            bounds[turn].end = place.end;
+            return add_place(l, place);
+        }
+        from = (size_t)at + 1;
+    }
 }
 
-static bool find_places(struct labeller *l, const struct json *messages,
-                        const struct jinja_output *render)
+static int find_places(struct labeller *l, const struct json *messages,
+                       const struct jinja_output *render, struct turn_bounds **out,
+                       struct error *err)
 {
-    size_t turn = 0;
+    struct turn_bounds *bounds;
+    size_t turn = 0, from = 0, budget = SEARCH_BYTES;
 
     for (const struct json *message = messages->child; message; message = message->next)
         if (!add_message(l, message, turn++))
-            return false;
+            return no_memory(err);
     if (l->n_sources)
         qsort(l->sources, l->n_sources, sizeof *l->sources, by_address);
-    if (!places_by_address(l, render))
-        return false;
+    if (!places_by_address(l, render) || !bounds_open(l, messages, &bounds))
+        return no_memory(err);
+    *out = bounds;
     turn = 0;
-    for (const struct json *message = messages->child; message; message = message->next, turn++)
-        if (!has_place(l, turn) && !place_by_search(l, message, turn))
-            return false;
+    for (const struct json *message = messages->child; message; message = message->next, turn++) {
+        if (bounds[turn].begin == SIZE_MAX &&
+            !place_by_search(l, message, turn, bounds, from, &budget))
+            return no_memory(err);
+        if (budget == 0)
+            return labels_refuse(l, "too many turns in too much text to find one in the other");
+        from = bounds[turn].end > from ? bounds[turn].end : from;
+    }
     if (l->n_places)
         qsort(l->places, l->n_places, sizeof *l->places, by_begin);
-    turn = 0;
-    for (const struct json *message = messages->child; message; message = message->next, turn++)
-        for (size_t i = 0; i < l->n_places; i++)
-            if (l->places[i].turn == turn)
-                l->places[i].side = labels_side_of_role(turn_role(message));
-    return true;
+    for (size_t i = 0; i < l->n_places; i++)
+        if (l->places[i].turn < turn)
+            l->places[i].side = bounds[l->places[i].turn].side;
+    return OK;
 }
 
 /* ---- From places to tokens ---- */
@@ -379,17 +423,6 @@ static size_t turn_in_gap(struct labeller *l, size_t begin, size_t end, enum tok
     return i;
 }
 
-static bool misses_assistant(const struct json *messages, size_t from, size_t to)
-{
-    size_t turn = 0;
-
-    for (const struct json *message = messages->child; message && turn < to;
-         message = message->next, turn++)
-        if (turn >= from && labels_side_of_role(turn_role(message)) == SIDE_OF_ASSISTANT)
-            return true;
-    return false;
-}
-
 /* Where the generation prompt ends: what the template prints between it and the content (a thought, the
  * head of a call) is the assistant's. */
 static size_t behind_header(const struct labeller *l, size_t begin, size_t end)
@@ -432,12 +465,14 @@ int labels_sides_rendered(struct labeller *l, const struct json *messages,
 {
     size_t i = 0, gap = 0, next_turn = 0;
     enum token_side before = SIDE_OF_NOBODY;
+    struct turn_bounds *bounds = NULL;
 
     int rc = l->has_header || !l->chat_template ? OK : learn_header(l, messages, err);
     if (rc != OK)
         return rc;
-    if (!find_places(l, messages, render))
-        return no_memory(err);
+    rc = find_places(l, messages, render, &bounds, err);
+    if (rc != OK || l->is_refused)
+        return rc;
     l->has_sides = l->n_places > 0;
     l->n_prompt = l->n;
     for (size_t p = 0; p < l->n_places; p++) {
@@ -450,7 +485,9 @@ int labels_sides_rendered(struct labeller *l, const struct json *messages,
             i++;
         if (first == i)
             continue;
-        if (gap < first && misses_assistant(messages, next_turn, place->turn)) {
+        bool misses_assistant = next_turn < place->turn && bounds[next_turn].n_assistant <
+                                                               bounds[place->turn].n_assistant;
+        if (gap < first && misses_assistant) {
             size_t behind = turn_in_gap(l, gap, first, before);
             before = behind > gap ? SIDE_OF_ASSISTANT : before;
             gap = behind;
