@@ -141,6 +141,7 @@ static int label(struct label_worker *w, const struct json *line, struct label_r
         return rc;
     if (labelled.refused) {
         out->refused = arena_strdup(w->arena, labelled.refused);
+        out->is_too_much = labelled.is_too_much;
         return OK;
     }
     count(w->ids, &labelled, &out->row);

@@ -137,6 +137,8 @@ struct label_result {
     int rc;                             /* E_NOMEM and the like: why */
     const char *why;
     const char *refused;                /* the row cannot be rendered: nothing else is known */
+    bool is_too_much;                   /* refused at a limit of time or memory */
+    bool is_left;                       /* not looked at: too many rows before it were too much */
     struct audit_row row, second;       /* by either rule; second.n_tokens -1: not known */
     struct seen_ids seen;
     /* of the worker's first row without its marker, else NULL */

@@ -1,6 +1,7 @@
 /* The rows of a data set rendered, tokenised and masked as the run's trainer does it, some hundred
  * at a time over the threads. Where the files leave two rules open, both are run: what they agree
  * on needs no assumption. One row's work: audit_label.c. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define BATCH_ROWS      256                /* of the hooks too */
 #define BATCH_BYTES     ((size_t)32 << 20) /* of trees, unless one row alone is larger */
+#define MOST_TOO_MUCH   8 /* rows at a limit of time or memory: a template that never ends does so in all */
 #define DIFFERENT_SHARE 0.02 /* of the rows: two rules that differ less give the same verdicts */
 
 struct tally { /* what verdicts rest on */
@@ -29,6 +31,8 @@ struct simulation {
     const char *unreadable[BATCH_ROWS];
     struct label_result results[BATCH_ROWS];
     size_t n;
+    atomic_int n_given_up;                /* rows of this run of the threads that were too much */
+    int n_too_much;                       /* rows so far, in their order */
     struct tally first, second;
     bool is_same;  /* both rules gave the same for every row */
     bool has_long; /* a row longer than the limit */
@@ -63,9 +67,16 @@ static int read_batch(struct simulation *s, struct rows *rows, struct error *err
 static void work(void *ctx, int worker, size_t i)
 {
     struct simulation *s = ctx;
+    struct label_result *result = &s->results[i];
 
-    if (s->lines[i])
-        label_worker_row(&s->workers[worker], s->lines[i], &s->results[i]);
+    if (!s->lines[i])
+        return;
+    *result = (struct label_result){.is_left = true};
+    if (s->n_too_much + atomic_load(&s->n_given_up) >= MOST_TOO_MUCH)
+        return;
+    label_worker_row(&s->workers[worker], s->lines[i], result);
+    if (result->is_too_much)
+        atomic_fetch_add(&s->n_given_up, 1);
 }
 
 static void add_to(struct tally *tally, const struct audit_row *row)
@@ -113,8 +124,10 @@ static int merge(struct simulation *s, const struct label_result *result, struct
         return audit_refuse(job, s->audit, AUDIT_REFUSED, result->why, err);
     if (result->rc != OK)
         return error_set(err, result->rc, "%s", result->why);
-    if (result->refused)
+    if (result->refused) {
+        s->n_too_much += result->is_too_much;
         return audit_refuse(job, s->audit, AUDIT_REFUSED, result->refused, err);
+    }
     audit_add_seen(job, &result->seen);
     take_marker(s, result);
     if (s->ids.max_length != NONE && result->row.n_tokens > s->ids.max_length)
@@ -128,9 +141,17 @@ static int merge_batch(struct simulation *s, struct error *err)
 {
     int rc = OK;
 
-    for (size_t i = 0; rc == OK && i < s->n; i++)
+    atomic_store(&s->n_given_up, 0);
+    for (size_t i = 0; rc == OK && i < s->n && s->n_too_much < MOST_TOO_MUCH; i++) {
+        if (s->lines[i] && s->results[i].is_left)
+            label_worker_row(&s->workers[0], s->lines[i], &s->results[i]);
         rc = s->lines[i] ? merge(s, &s->results[i], err)
                          : audit_refuse(s->job, s->audit, AUDIT_UNREADABLE, s->unreadable[i], err);
+    }
+    if (rc == OK && s->n_too_much == MOST_TOO_MUCH)
+        rc = error_set(err, E_LIMIT, "%d rows are too much to render or tokenise (%s): those behind "
+                       "row %zu were not looked at",
+                       MOST_TOO_MUCH, s->audit->first_refusal, s->job->list.n - 1);
     for (int i = 0; i < s->n_workers; i++)
         arena_reset(s->workers[i].arena);
     return rc;

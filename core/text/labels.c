@@ -161,6 +161,7 @@ static void reset_row(struct labeller *l)
     l->n_places = 0;
     l->n_sources = 0;
     l->has_sides = l->has_label_ids = l->is_refused = l->has_no_cut = false;
+    l->is_too_much = false;
     l->marker_missing = false;
     l->marker_near = l->marker_near_n = 0;
 }
@@ -264,7 +265,8 @@ static int finish_row(struct labeller *l, int rc, struct labelled_row *out, stru
     if (arena_failed(l->arena))
         return no_memory(err);
     if (l->is_refused) {
-        *out = (struct labelled_row){.text = str_of(""), .refused = l->refusal.p};
+        *out = (struct labelled_row){
+            .text = str_of(""), .refused = l->refusal.p, .is_too_much = l->is_too_much};
         return OK;
     }
     mask_pads(l);

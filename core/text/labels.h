@@ -112,6 +112,7 @@ struct labelled_row {
     bool marker_missing;            /* a marker was looked for and does not stand in the row */
     size_t marker_near, marker_near_n;      /* the tokens that come nearest to it; n 0: none */
     const char *refused;            /* the row cannot be rendered or read: why (template error with line) */
+    bool is_too_much;               /* refused at a limit of time or memory: others will cost as much */
 };
 
 struct labeller;

@@ -76,6 +76,7 @@ struct labeller {
     size_t n_prompt;
     size_t n_added;                 /* tokens at the end that the tokenizer adds and a cut keeps */
     bool has_sides, has_label_ids, is_refused, has_no_cut;
+    bool is_too_much;               /* refused at a limit of time or memory */
     bool marker_missing;
     size_t marker_near, marker_near_n;
 };

@@ -24,6 +24,7 @@ int labels_render(struct labeller *l, const struct chat_request *request, struct
             *err = why;
         return rc;
     }
+    l->is_too_much = failure.kind == JINJA_LIMIT;
     if (rc != E_PARSE)
         return labels_refuse(l, "template: %s", why.message);
     if (failure.line > 0)
@@ -42,6 +43,7 @@ static int encode(struct labeller *l, struct str text, bool add_special, struct 
             *err = why;
         return rc;
     }
+    l->is_too_much = rc == E_LIMIT;
     return labels_refuse(l, "cannot be tokenised: %s", why.message);
 }
 

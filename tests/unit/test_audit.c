@@ -440,6 +440,27 @@ static void counted_tokens_stand_in_for_estimated_ones(void **state)
     assert_int_equal(of->id, audit->dataset->id);
 }
 
+/* Each such row costs the whole of what a template may use. */
+static void a_template_that_never_ends_is_tried_in_a_few_rows(void **state)
+{
+    struct imported_run *run = *state;
+    struct buf rows;
+
+    buf_init(&rows, 1 << 20);
+    for (int i = 0; i < 2000; i++)
+        buf_puts(&rows, "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n");
+    write_trl(run, 9);
+    write(run, "out/chat_template.jinja",
+          "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}");
+    const struct audit *audit = simulated(run, rows.p, NULL);
+
+    assert_non_null(strstr(audit->missing, "too much"));
+    assert_true(audit->is_partial);
+    assert_int_equal(audit->n_rows, 8);
+    assert_int_equal(flagged(audit, AUDIT_REFUSED), 8);
+    buf_free(&rows);
+}
+
 static void without_a_tokenizer_it_says_what_to_import(void **state)
 {
     struct imported_run *run = *state;
@@ -594,6 +615,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_labelled_as_their_trainer_does_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(counted_tokens_stand_in_for_estimated_ones, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_template_that_never_ends_is_tried_in_a_few_rows, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(without_a_tokenizer_it_says_what_to_import, set_up,
                                         tear_down),
