@@ -25,11 +25,17 @@ static void run_goto(struct app *app, const char *rest)
     int64_t number;
 
     if (!str_split(&text, ' ', &kind) || !text.p || !number_parse_int(str_trim(text), &number) ||
-        !str_is(kind, "step")) {
-        app_say(app, ":goto %s: expected step N", rest);
+        !(str_is(kind, "step") || str_is(kind, "row"))) {
+        app_say(app, ":goto %s: expected step N or row N", rest);
         return;
     }
-    desk_choose_step(&app->desk, number);
+    if (str_is(kind, "step")) {
+        desk_choose_step(&app->desk, number);
+        return;
+    }
+    app_open_view(app, &view_labels);
+    app->desk.row = number;
+    app->desk.changed |= DESK_EVIDENCE;         /* the pane looks at the desk again */
 }
 
 static void run_open(struct app *app, const char *rest)
@@ -209,7 +215,7 @@ static void run_screenshot(struct app *app, const char *rest)
 }
 
 static const struct named COMMANDS[] = {
-    {"goto", "step N", run_goto, false},
+    {"goto", "step N or row N", run_goto, false},
     {"open", "a run by name, key or path", run_open, false},
     {"import", "a file or folder into this run", run_import, false},
     {"set", "NAME=VALUE: theme, line, kind, goal, gpu, outcome, split:PATH, role:PATH", run_set, false},

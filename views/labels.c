@@ -122,8 +122,10 @@ static void choose_row(struct labels_state *state, const struct view *view, bool
 
     if (evidence && (!evidence->source_id || evidence->source_id == state->audit->dataset->source_id))
         row = evidence->row;
-    if (state->row == NONE && view->desk->row != NONE)
+    if (view->desk->row != NONE && view->desk->row < n) {   /* asked for by its number, once */
         row = view->desk->row;
+        view->desk->row = NONE;
+    }
     if (row != NONE && row >= 0 && row < n && row != state->row) {
         state->row = row;
         state->scroll.top = state->part = 0;
