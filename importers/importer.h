@@ -25,6 +25,7 @@ struct peek {
     const char *folder_name; /* component before it */
     struct str head, tail;
     int64_t size;
+    bool is_table; /* Parquet, Arrow: the head is one row as it might be, the name ends in .jsonl */
 };
 
 struct import {
@@ -52,6 +53,7 @@ struct importer {
     int version;       /* raise when the same file would be read differently */
     const char *role;  /* default role of the source: "state" "log" "args" "config" … */
     bool reads_packed; /* gzip and zstd too: the head and the name it is probed with are unpacked */
+    bool reads_tables; /* Parquet and Arrow too (rows.h), probed by what their columns are */
     bool is_folder;    /* reads a folder, whose date does not tell of all that happens below it */
     int (*probe)(const struct peek *peek);
     int (*run)(struct import *import, struct error *err);

@@ -35,7 +35,7 @@ const struct importer *importer_probe(const struct peek *peek, int *score,
     int highest = 0;
 
     for (size_t i = 0; i < importer_count(); i++) {
-        int sure = ALL[i]->probe(peek);
+        int sure = peek->is_table && !ALL[i]->reads_tables ? 0 : ALL[i]->probe(peek);
 
         if (sure > highest) {
             highest = sure;

@@ -234,7 +234,7 @@ static int write_data(struct ten *ten, const struct made_folder *folder, struct 
                     : error_set(err, E_NOTFOUND, "the file of the training rows is not known");
 
     buf_init(&text, (size_t)1 << 30);
-    if (rc == OK && rows_kind(rows) != ROWS_JSONL && rows_kind(rows) != ROWS_JSON_ARRAY)
+    if (rc == OK && (rows_kind(rows) == ROWS_CSV || rows_kind(rows) == ROWS_TSV))
         rc = error_set(err, E_UNSUPPORTED, "rows of a table cannot be copied one by one; convert it to "
                                            "JSONL");
     ten->data_name = rc == OK && rows_kind(rows) == ROWS_JSON_ARRAY ? "train.json" : "train.jsonl";

@@ -4,18 +4,29 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/read/flatbuffer.h"
+
+#define MESSAGE_SCHEMA 1
+#define MOST_VERSION   4
+
+/* A stream begins with the continuation mark and the length of its first message, or with the length
+ * alone when it is old. The message is a flatbuffer that says that it holds a schema. */
+static bool is_stream(struct str bytes)
+{
+    struct flat_table message;
+
+    if (str_starts(bytes, "\xff\xff\xff\xff"))
+        bytes = str_skip(bytes, 4);
+    return bytes.n > 4 && flat_root(str_skip(bytes, 4), &message) &&
+           flat_number(&message, 6, 1, 0) == MESSAGE_SCHEMA &&
+           flat_number(&message, 4, 2, 0) <= MOST_VERSION && flat_has(&message, 8);
+}
+
 enum table_format table_format_of(struct str first_bytes)
 {
-    /* A stream begins with the continuation mark and the length of its first message, or with the
-     * length alone when it is old; the message begins with the offset of its table. */
-    static const char CONTINUATION[] = "\xff\xff\xff\xff";
-
     if (str_starts(first_bytes, "PAR1"))
         return TABLE_PARQUET;
-    if (str_starts(first_bytes, "ARROW1") ||
-        (str_starts(first_bytes, CONTINUATION) && first_bytes.n >= 12 && first_bytes.p[7] == 0 &&
-         first_bytes.p[4] % 8 == 0 && first_bytes.p[9] == 0 && first_bytes.p[10] == 0 &&
-         first_bytes.p[11] == 0))
+    if (str_starts(first_bytes, "ARROW1") || is_stream(str_first(first_bytes, TABLE_HEAD_BYTES)))
         return TABLE_ARROW;
     return TABLE_NONE;
 }

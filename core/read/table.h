@@ -11,7 +11,7 @@
 struct source_file;
 struct table;
 
-#define TABLE_HEAD_BYTES  64 /* enough to know one */
+#define TABLE_HEAD_BYTES  256 /* enough to know one */
 #define TABLE_MAX_COLUMNS 100000
 #define TABLE_MAX_DEPTH   32
 #define TABLE_NOTES       20

@@ -1,5 +1,5 @@
-/* Data sets as JSON lines, one JSON array, CSV or TSV, plain or packed: how many rows, which columns,
- * which form, which split. Read once in bounded memory; the texts stay in the file, each row's place
+/* Data sets as JSON lines, one JSON array, CSV or TSV, plain or packed, and Parquet and Arrow: how many
+ * rows, which columns, which form, which split. Read once in bounded memory; the texts stay in the file, each row's place
  * is kept (of the unpacked text, see core/read/rows.h). */
 #include <string.h>
 #include <strings.h>
@@ -9,6 +9,7 @@
 #include "core/read/csv.h"
 #include "core/read/decompress.h"
 #include "core/read/jsonl.h"
+#include "core/read/rows.h"
 #include "core/read/rows_parts.h"
 #include "core/read/source.h"
 #include "importers/dataset/class_blocks.h"
@@ -402,6 +403,74 @@ static int read_array(struct reading *reading, struct error *err)
     return rc;
 }
 
+/* ---- Tables ---- */
+
+/* A row of Parquet or Arrow that cannot be read; what is wrong with many is said once. */
+static int bad_table_row(struct reading *reading, const struct row_place *place,
+                         const struct error *why, char last[sizeof why->message],
+                         struct error *err)
+{
+    if (strcmp(last, why->message) == 0) {
+        reading->n_unreadable++;
+        return OK;
+    }
+    memcpy(last, why->message, sizeof why->message);
+    return bad_row(reading, place->line, NONE, why->message, err);
+}
+
+static int note_table(struct reading *reading, const struct rows *rows, struct error *err)
+{
+    const char *note;
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && (note = rows_note(rows, i)) != NULL; i++)
+        rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err, "%s", note);
+    return rc;
+}
+
+static int read_table_rows(struct reading *reading, struct rows *rows, struct arena *arena,
+                           struct error *err)
+{
+    char last[sizeof err->message] = "";
+    const struct json *row;
+    struct row_place place;
+    struct error why;
+    int rc = note_table(reading, rows, err);
+
+    while (rc == OK && !is_full(reading)) {
+        int got = rows_next(rows, arena, &row, &place, &why, err);
+
+        if (got == 0)
+            return OK;
+        if (got < 0) { /* a stream without its end is one that is still written */
+            if (got == E_PARSE && rows_kind(rows) == ROWS_ARROW)
+                reading->import->state = SOURCE_GROWING;
+            return got;
+        }
+        const struct json_row as_row = {.line = place.line, .byte = place.at, .tree = row};
+        rc = row ? on_row(reading, &as_row, err)
+                 : bad_table_row(reading, &place, &why, last, err);
+        arena_reset(arena);
+    }
+    return rc;
+}
+
+static int read_table(struct reading *reading, struct error *err)
+{
+    struct arena *arena = arena_open(ARENA_RENDER_BYTES);
+    struct rows *rows = NULL;
+    int rc = arena ? rows_open(&rows, reading->import->path, err)
+                   : error_set(err, E_NOMEM, "no memory for the rows of a table");
+
+    if (rc == OK)
+        rc = read_table_rows(reading, rows, arena, err);
+    rows_close(rows);
+    arena_close(arena);
+    return rc;
+}
+
+/* ---- Any ---- */
+
 static bool name_ends(struct str name, const char *suffix)
 {
     size_t n = strlen(suffix);
@@ -422,6 +491,8 @@ static int read_rows(struct reading *reading, struct error *err)
     int rc = source_at(reading->file, 0, head, PEEK_HEAD_BYTES, &n, err);
     if (rc != OK)
         return rc;
+    if (reading->packing == PACKING_NONE && rows_are_table(str_from(head, n)))
+        return read_table(reading, err);
     enum source_oddity oddity = source_oddity(str_from(head, n));
     if (oddity != ODDITY_NONE && oddity != ODDITY_BINARY)
         return error_set(err, E_PARSE, "%s", source_oddity_name(oddity));
@@ -471,11 +542,13 @@ static int run(struct import *import, struct error *err)
 const struct importer importer_dataset_rows = {
     .id = "dataset_rows",
     .title = "a data set of rows",
-    .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst)",
+    .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst; "
+            "Parquet, Arrow)",
     .supplies = NEEDS_DATASET | NEEDS_TEST_DATASET,
     .version = 3,
     .role = "data",
     .reads_packed = true,
+    .reads_tables = true,
     .probe = probe,
     .run = run,
 };

@@ -1,5 +1,6 @@
 /* Tables of metrics without an importer of their own (FORMATS.md B7, B8): metrics.jsonl and
- * metrics.csv, Lightning's CSV, and any table whose columns are a step and a metric.
+ * metrics.csv, Lightning's CSV, and any table whose columns are a step and a metric; also in Parquet
+ * and Arrow.
  *
  * A dataset, recorded outputs and length tables are not metrics: a column of text keeps them out.
  * A table without `loss` has its curve under `train_loss`. */
@@ -10,6 +11,7 @@
 #include "core/checks/check.h"
 #include "core/facts/metric_names.h"
 #include "core/read/csv.h"
+#include "core/read/rows.h"
 #include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
@@ -325,6 +327,134 @@ static int read_lines(struct import *import, struct error *err)
     return rc;
 }
 
+/* ---- Parquet and Arrow ---- */
+
+/* Numbers, and texts that may be some: decimals, "nan". */
+static bool is_number_column(void *ctx, const struct json *example)
+{
+    (void)ctx;
+    return example->type == JSON_NUMBER || example->type == JSON_STRING;
+}
+
+static bool see_member(const struct json *member, struct columns *columns)
+{
+    char name[MAX_KEY];
+    if (member->key.n >= sizeof name) {
+        return false;
+    }
+    memcpy(name, member->key.p, member->key.n);
+    name[member->key.n] = '\0';
+    return see_column(columns, name);
+}
+
+static size_t fields_of(const struct json *row, struct json_field *fields)
+{
+    size_t n = 0;
+    for (const struct json *member = row->child; member && n < MAX_COLUMNS; member = member->next) {
+        double number = member->number;
+        if (member->type != JSON_NUMBER &&
+            (member->type != JSON_STRING || !number_parse_any(str_trim(member->text), &number))) {
+            continue;
+        }
+        fields[n++] = (struct json_field){.key = member->key,
+                                          .text = member->text,
+                                          .number = number,
+                                          .is_number = true,
+                                          .is_quoted = member->type == JSON_STRING};
+    }
+    return n;
+}
+
+static int add_table_rows(struct table *table, struct rows *rows, int64_t *n_bad,
+                          struct error *why, struct error *err)
+{
+    const struct json *row;
+    struct row_place place;
+    struct error bad;
+    int rc = OK;
+    while (rc == OK) {
+        int got = rows_next(rows, table->arena, &row, &place, &bad, why);
+        if (got <= 0) {
+            return got == 0 ? OK : import_note_error(table->rows.import, why, err);
+        }
+        struct json_row out = {.fields = table->fields, .line = place.line, .byte = NONE};
+        out.n = row != NULL ? fields_of(row, table->fields) : 0;
+        if (row == NULL && (*n_bad)++ == 0) {
+            rc = import_note_error(table->rows.import, &bad, err);
+        }
+        if (rc == OK && out.n > 0) {
+            rc = metric_rows_add(&table->rows, &out, err);
+        }
+        arena_reset(table->arena);
+    }
+    return rc == 1 ? OK : rc; /* 1: as many as are wanted */
+}
+
+static int note_bad_rows(struct import *import, const struct rows *rows, int64_t n_bad,
+                         struct error *err)
+{
+    const char *note;
+    int rc = OK;
+    for (size_t i = 0; rc == OK && (note = rows_note(rows, i)) != NULL; i++) {
+        rc = sink_note(import->sink, NOTE_INFO, NONE, NONE, err, "%s", note);
+    }
+    if (rc == OK && n_bad > 1) {
+        rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "%lld rows could not be read",
+                       (long long)n_bad);
+    }
+    return rc;
+}
+
+static int read_typed(struct import *import, struct error *err)
+{
+    struct table table = {.arena = arena_open(4u << 20)};
+    struct columns columns = {0};
+    struct rows *rows = NULL;
+    struct error why = {0};
+    int64_t n_bad = 0;
+    table.fields = calloc(MAX_COLUMNS, sizeof table.fields[0]);
+    int rc = table.arena != NULL && table.fields != NULL
+                 ? metric_rows_begin(&table.rows, import, err)
+                 : error_set(err, E_NOMEM, "no memory for a table");
+    if (rc == OK && rows_open(&rows, import->path, &why) != OK) {
+        rc = import_note_error(import, &why, err);
+        goto out;
+    }
+    if (rc != OK) {
+        goto out;
+    }
+    for (const struct json *member = rows_example(rows)->child; member; member = member->next) {
+        if (!see_member(member, &columns)) {
+            break;
+        }
+    }
+    table.rows.train_loss_is_loss = !columns.has_loss;
+    table.rows.row_is_step = !columns.has_step;
+    rows_choose_columns(rows, is_number_column, NULL);
+    rc = add_table_rows(&table, rows, &n_bad, &why, err);
+    rc = rc == OK ? note_bad_rows(import, rows, n_bad, err) : rc;
+    rc = rc == OK ? note_table(&table.rows, 0, err) : rc;
+out:
+    rows_close(rows);
+    metric_rows_end(&table.rows);
+    free(table.fields);
+    arena_close(table.arena);
+    return rc;
+}
+
+static bool is_typed(const char *path)
+{
+    struct source_file *file = NULL;
+    char head[256];
+    size_t got = 0;
+    if (source_open(&file, path, NULL) != OK) {
+        return false;
+    }
+    int rc = source_at(file, 0, head, sizeof head, &got, NULL);
+    source_close(file);
+    return rc == OK && rows_are_table(str_from(head, got));
+}
+
 static int run(struct import *import, struct error *err)
 {
     bool is_odd;
@@ -334,6 +464,9 @@ static int run(struct import *import, struct error *err)
     if (rc != OK || is_odd) {
         return rc;
     }
+    if (is_typed(import->path)) {
+        return read_typed(import, err);
+    }
     struct str path = str_of(import->path);
     bool is_csv = str_ends(path, ".csv") || str_ends(path, ".tsv");
     return is_csv ? read_csv(import, err) : read_lines(import, err);
@@ -342,10 +475,11 @@ static int run(struct import *import, struct error *err)
 const struct importer importer_metrics_table = {
     .id = "metrics_table",
     .title = "table of metrics",
-    .hint = "metrics.jsonl or metrics.csv with a step column",
+    .hint = "metrics.jsonl, .csv or .parquet with a step column",
     .supplies = NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
     .version = 1,
     .role = "metrics",
+    .reads_tables = true,
     .probe = probe,
     .run = run,
 };
