@@ -5,6 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAMED = 8 };
+
+struct saying {
+    struct check_ctx *ctx;
+    bool is_finding;
+};
+
+/* A record of evidence, or a line of information and NULL. */
+static struct evidence *say(const struct saying *saying, const char *kind, const char *text)
+{
+    if (saying->is_finding)
+        return evidence_add(saying->ctx, kind, "%s", text ? text : "");
+    check_info(saying->ctx, "%s", text ? text : "");
+    return NULL;
+}
+
 /* "2.1 h", "14 min" */
 static const char *time_text(double seconds, char out[32])
 {
@@ -19,60 +35,83 @@ static const char *kept_steps(const struct check_ctx *ctx, const struct checkpoi
 {
     const char *text = "";
 
-    for (size_t i = 0; text && i < set->n_kept && i < 8; i++)
+    for (size_t i = 0; text && i < set->n_kept && i < NAMED; i++)
         text = arena_printf(ctx->arena, "%s%scheckpoint-%lld", text, i ? ", " : "",
                             (long long)set->kept[i]->step);
-    if (text && set->n_kept > 8)
-        text = arena_printf(ctx->arena, "%s and %zu more", text, set->n_kept - 8);
+    if (text && set->n_kept > NAMED)
+        text = arena_printf(ctx->arena, "%s and %zu more", text, set->n_kept - NAMED);
     return text ? text : "";
 }
 
-static void inform_folders(struct check_ctx *ctx, const struct checkpoint_set *set, bool with_evidence)
+static void say_set(const struct saying *saying, const struct eval_points *points,
+                    const struct checkpoint_set *set)
 {
-    if (set->n_folders == 0) {
-        check_info(ctx, "no checkpoint folder was imported: which of them are still there is not known");
+    struct arena *arena = saying->ctx->arena;
+    const char *steps = checkpoint_steps(set, points, arena);
+    const char *text =
+        set->n_rows == 1
+            ? arena_printf(arena, "no other evaluation lies within %.2g of the best %s", set->bound,
+                           points->curve->name)
+            : arena_printf(arena, "%s of the steps %s cannot be told from the best (within %.2g)",
+                           points->curve->name, steps, set->bound);
+    struct evidence *e = say(saying, "number", text);
+
+    if (!e)
         return;
-    }
-    if (!set->keep) {
-        if (set->nearest)
-            check_info(ctx, "none of these was found on disk; the best evaluated one that was is "
-                            "checkpoint-%lld (%.4g)",
-                       (long long)set->nearest->step, set->nearest_value);
-        else
-            check_info(ctx, "none of these was found on disk");
-        return;
-    }
-    check_info(ctx, "of these on disk: %s; keep checkpoint-%lld", kept_steps(ctx, set),
-               (long long)set->keep->step);
-    if (!with_evidence)
-        return;
-    struct evidence *e = evidence_add(ctx, "artefact", "checkpoint-%lld is there: the one to keep",
-                                      (long long)set->keep->step);
-    e->source_id = set->keep->source_id;
-    e->step = set->keep->step;
+    e->value = (double)set->n_rows;
+    e->has_value = true;
 }
 
-void inform_checkpoints(struct check_ctx *ctx, const struct eval_points *points, bool with_evidence)
+static void say_folders(const struct saying *saying, const struct checkpoint_set *set)
 {
-    struct checkpoint_set set;
+    struct arena *arena = saying->ctx->arena;
+    const char *text;
+
+    if (set->n_folders == 0)
+        return;
+    if (set->keep)
+        text = arena_printf(arena, "on disk: %s; keep checkpoint-%lld", kept_steps(saying->ctx, set),
+                            (long long)set->keep->step);
+    else if (set->nearest)
+        text = arena_printf(arena, "of these none was found on disk; the best evaluated one that was is "
+                                   "checkpoint-%lld (%.4g)",
+                            (long long)set->nearest->step, set->nearest_value);
+    else
+        text = "of these none was found on disk";
+    const struct artefact *shown = set->keep ? set->keep : set->nearest;
+    struct evidence *e = say(saying, "artefact", text);
+    if (!e || !shown)
+        return;
+    e->source_id = shown->source_id;
+    e->step = shown->step;
+}
+
+static void say_rest(const struct saying *saying, const struct checkpoint_set *set)
+{
+    bool has_time = isfinite(set->seconds_after);
     char time[32];
+
+    if (!(set->share_after > 0.0))
+        return;
+    struct evidence *e =
+        say(saying, "number",
+            arena_printf(saying->ctx->arena, "%.0f %% of the steps%s%s came after the best",
+                         100.0 * set->share_after, has_time ? ", about " : "",
+                         has_time ? time_text(set->seconds_after, time) : ""));
+    if (!e)
+        return;
+    e->value = 100.0 * set->share_after;
+    e->has_value = true;
+}
+
+void state_checkpoints(struct check_ctx *ctx, const struct eval_points *points, bool is_finding)
+{
+    const struct saying saying = {ctx, is_finding};
+    struct checkpoint_set set;
 
     if (!checkpoint_set_read(ctx->facts, points, ctx->arena, &set))
         return;
-    check_info(ctx, "not to be told from the best %s, %.4g, by more than %.2g: step%s %s",
-               points->curve->name, points->value[set.best], set.bound, set.n_rows == 1 ? "" : "s",
-               checkpoint_steps(&set, points, ctx->arena));
-    inform_folders(ctx, &set, with_evidence);
-    if (!(set.share_after > 0.0))
-        return;
-    bool has_time = isfinite(set.seconds_after);
-    check_info(ctx, "%.0f %% of the steps%s%s came after the best", 100.0 * set.share_after,
-               has_time ? ", about " : "", has_time ? time_text(set.seconds_after, time) : "");
-    if (!with_evidence)
-        return;
-    struct evidence *e = evidence_add(ctx, "number", "%.0f %% of the steps came after the best of step %lld",
-                                      100.0 * set.share_after, (long long)points->step[set.best]);
-    e->value = 100.0 * set.share_after;
-    e->has_value = true;
-    e->step = points->step[set.best];
+    say_set(&saying, points, &set);
+    say_folders(&saying, &set);
+    say_rest(&saying, &set);
 }

@@ -5,9 +5,8 @@
 #include "core/checks/check.h"
 #include "core/facts/checkpoint_set.h"
 
-/* Information lines: the steps that cannot be told from the best, which of their checkpoints are there and
- * which one to keep, the share of the run after the best. With evidence the folder to keep and the share
- * are records too. */
-void inform_checkpoints(struct check_ctx *ctx, const struct eval_points *points, bool with_evidence);
+/* The steps that cannot be told from the best, which of their checkpoints are there and which one to keep,
+ * the share of the run after the best: as evidence of a finding, else as information lines. */
+void state_checkpoints(struct check_ctx *ctx, const struct eval_points *points, bool is_finding);
 
 #endif

@@ -104,7 +104,7 @@ struct key {
 static bool is_no_setting(const struct setting *setting)
 {
     static const char *const BEGINNINGS[] = {"state.", "rows.", "generations.", "not ", "best_",
-                                             "packages.", "environment."};
+                                             "package.", "results.", "card."};
     const char *name = setting->name ? setting->name : setting->raw_name;
 
     if (!name || (!setting->name && setting->side != SIDE_TRAIN))

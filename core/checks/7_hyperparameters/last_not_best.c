@@ -192,11 +192,12 @@ static int state_curve(struct check_ctx *ctx, const struct judged *j)
                          : j->folders.is_one_file                                  ? "one-file"
                          : j->kept.is_deployed && j->kept.step != e->step[j->best] ? "deployed"
                                                                                    : "";
-    inform_checkpoints(ctx, e, j->verdict != VERDICT_PASS);
-    if (j->verdict == VERDICT_PASS)
+    if (j->verdict == VERDICT_PASS) {
+        state_checkpoints(ctx, e, false);
         return check_pass(ctx, CONFIDENCE_STRONG,
                           "%s of what was kept (%s) is within %.2f %% of the best", name,
                           j->kept.why, worse);
+    }
     if (j->is_by_absence)
         check_fail(ctx, CONFIDENCE_STRONG, branch,
                    "the best checkpoint (step %lld, %s %.4g) does not exist any more; kept is %.4g "
@@ -213,6 +214,7 @@ static int state_curve(struct check_ctx *ctx, const struct judged *j)
                    e->value[j->at], (long long)e->step[j->at], j->kept.why, e->value[j->best],
                    (long long)e->step[j->best], worse);
     show(ctx, e, j->best, j->at, &j->folders);
+    state_checkpoints(ctx, e, true);
     return OK;
 }
 

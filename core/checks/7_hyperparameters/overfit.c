@@ -146,8 +146,7 @@ static void show(struct check_ctx *ctx, const struct judged *j)
         evidence_point(ctx, p->curve, p->at[p->n - 1], "the last %s", p->curve->name);
     e->bound = o->best_value + fmax(WARN_RISE * fabs(o->best_value), 2.0 * o->sigma);
     e->has_bound = true;
-    if (p->step[0] != NONE)
-        inform_checkpoints(ctx, p, true);
+    state_checkpoints(ctx, p, true);
     if (stairs >= 2)
         check_info(ctx, "the training loss drops at %zu epoch boundaries: rows are being memorised",
                    stairs);
