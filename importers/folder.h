@@ -55,10 +55,21 @@ struct import_event {
     enum source_state state;
 };
 
+/* What becomes of a file of a run that is followed. */
+enum import_choice {
+    IMPORT_AS_EVER,             /* read, unless it is current */
+    IMPORT_GROWING,             /* read; it grew between two looks: a run that is going on */
+    IMPORT_LEAVE                /* what the store holds of it stays */
+};
+
 struct import_hooks {
     void (*progress)(void *ctx, int64_t done, int64_t total);       /* bytes */
     void (*file_done)(void *ctx, const struct import_event *event);
     void (*run_done)(void *ctx, const struct plan_run *run);        /* all files of a run are in */
+    /* Asked for every file of a run that is followed: then nothing is dropped either, since what was
+     * shown stays. NULL: a plain import. */
+    enum import_choice (*choose)(void *ctx, const struct plan_file *file,
+                                 const struct source *now);
     void *ctx;
     const atomic_bool *cancel;
 };

@@ -34,6 +34,7 @@ struct importing {
     struct written *written;
     size_t n_written;
     bool reimport;
+    bool grows; /* the file that is being read: it grew between two looks */
 };
 
 /* ---- Which files are being written ---- */
@@ -160,11 +161,12 @@ static int settle(struct importing *importing, const struct source *before, stru
         rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err,
                        "the file changed while it was read: %lld bytes, then %lld",
                        (long long)before->size, (long long)after.size);
-    } else if (is_written(importing, before)) {
+    } else if (importing->grows || is_written(importing, before)) {
         if (import->state == SOURCE_WHOLE)
             import->state = SOURCE_GROWING;
-        rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err,
-                       "another process has the file open for writing");
+        rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err, "%s",
+                       importing->grows ? "the file grew between two looks"
+                                        : "another process has the file open for writing");
     } else if (import->state == SOURCE_GROWING) {
         import->state = SOURCE_DAMAGED; /* half a row, and nobody there to finish it */
     }
@@ -242,9 +244,16 @@ static int read_file(struct importing *importing, const struct plan_run *run,
 }
 
 /* A folder is looked at each time, which costs little. */
-static bool is_current(const struct importing *importing, const struct plan_run *run,
+static bool is_current(struct importing *importing, const struct plan_run *run,
                        const struct plan_file *file, const struct source *source)
 {
+    enum import_choice choice = IMPORT_AS_EVER;
+
+    if (importing->hooks && importing->hooks->choose)
+        choice = importing->hooks->choose(importing->hooks->ctx, file, source);
+    importing->grows = choice == IMPORT_GROWING;
+    if (choice != IMPORT_AS_EVER)
+        return choice == IMPORT_LEAVE;
     return !importing->reimport && !file->importer->is_folder &&
            !is_written(importing, source) && sink_is_current(importing->sink, &run->run, source);
 }
@@ -288,7 +297,7 @@ static int import_run(struct importing *importing, const struct plan_run *run, s
         rc = import_file(importing, run, &run->files[i], &keep[n], err);
         n += keep[n].path != NULL;
     }
-    if (rc == OK)
+    if (rc == OK && !(importing->hooks && importing->hooks->choose))
         rc = sink_keep_only(importing->sink, &run->run, keep, n, err);
     free(keep);
     if (rc == OK && importing->hooks && importing->hooks->run_done)

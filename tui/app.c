@@ -60,6 +60,7 @@ void app_import(struct app *app, const char *path, bool reimport)
         return;
     }
     app->n_imports++;
+    app->live.next_at = 0;
     app->desk.is_importing = true;
     app->desk.import_done = app->desk.import_total = 0;
 }
@@ -154,7 +155,9 @@ static int open_screen(struct app *app, struct error *err)
 
     if (rc != OK)
         return rc;
-    if (options->script)
+    if (app->screen)
+        rc = OK;
+    else if (options->script)
         rc = screen_script_open(&app->screen, options->script, ascii, err);
     else
         rc = screen_curses_open(&app->screen, &app->theme, ascii, options->color, err);
@@ -283,6 +286,10 @@ static void take_messages(struct app *app)
             take_progress(app, &message);
             break;
         case JOB_BATCH:
+            if (message.tag == WORKER_LOOK) {
+                app_live_take(app, &message);
+                break;
+            }
             if (message.tag == WORKER_IMPORT) {
                 app->desk.import_done = 1;      /* what is left of it is checking */
                 app->desk.import_total = 0;
@@ -294,11 +301,15 @@ static void take_messages(struct app *app)
             app->desk.is_auditing = false;
             if (message.tag == WORKER_IMPORT)
                 end_import(app);
+            if (message.tag == WORKER_LOOK)
+                app_live_take(app, &message);
             break;
         case JOB_FAILED:
             app->desk.is_auditing = false;
             if (message.tag == WORKER_IMPORT)
                 end_import(app);
+            if (message.tag == WORKER_LOOK)
+                app_live_take(app, &message);
             app->cache_is_damaged |= store_is_damaged(app->writer);
             app_say(app, "%s", message.text);
             app->message_is_error = true;
@@ -315,7 +326,8 @@ static void refresh(struct app *app)
 {
     struct error err;
 
-    if (app->may_be_outdated) {
+    /* in the middle of a look some files are new and others are not yet */
+    if (app->may_be_outdated && !app->live.is_looking) {
         app->may_be_outdated = false;
         app->needs_reload |= app_is_outdated(app);
     }
@@ -371,6 +383,7 @@ static void handle(struct app *app, const struct screen_event *event)
     char command[4096];
 
     record(app, event);
+    app->live.holds_paint &= event->kind == EVENT_NONE || event->kind == EVENT_JOB;
     switch (event->kind) {
     case EVENT_KEY:
         app_key(app, event->key);
@@ -389,6 +402,9 @@ static void handle(struct app *app, const struct screen_event *event)
         app->message[0] = '\0';
         app_command(app, command);
         break;
+    case EVENT_WAIT:
+        app_live_pass(app, event->seconds);
+        break;
     case EVENT_SCREENSHOT:
         app_screenshot(app, event->text);
         break;
@@ -400,6 +416,7 @@ static void handle(struct app *app, const struct screen_event *event)
         app->wants_quit = true;
         break;
     case EVENT_NONE:
+    case EVENT_TIME:
     case EVENT_JOB:
         break;
     }
@@ -418,7 +435,7 @@ static void load_on(struct app *app, const struct screen_event *event)
 {
     if (event->kind == EVENT_NONE)
         app_load_views(app, 0, false);
-    while (app->options->script && has_waiting_pane(app))
+    while (app->screen->is_scripted && has_waiting_pane(app))
         app_load_views(app, 0, false);
     app->screen->is_busy = has_waiting_pane(app);
 }
@@ -434,7 +451,7 @@ static int loop(struct app *app, struct error *err)
     while (!app->wants_quit) {
         int rc;
 
-        if (app->options->script)       /* each line of a script runs when all is quiet */
+        if (app->screen->is_scripted)   /* each line of a script runs when all is quiet */
             job_wait_idle(worker_job(app->worker));
         take_messages(app);
         refresh(app);
@@ -445,12 +462,15 @@ static int loop(struct app *app, struct error *err)
             continue;
         }
         load_on(app, &event);
-        if (!app->options->script)
+        app->live.holds_paint = app->live.holds_paint && has_waiting_pane(app);
+        if (!app->screen->is_scripted && !app->live.holds_paint)
             app_draw(app);
+        app_live_wait(app);
         rc = app->screen->next_event(app->screen, job_fd(worker_job(app->worker)), &event, err);
         if (rc != OK)
             return rc;
         handle(app, &event);
+        app_live_time(app);
         take_messages(app);
         refresh(app);
     }
@@ -505,18 +525,23 @@ static int print_instead(const struct options *options)
 
 int app_run(const struct options *options)
 {
+    return has_terminal(options) ? app_run_on(options, NULL) : print_instead(options);
+}
+
+int app_run_on(const struct options *options, struct screen *screen)
+{
     struct app *app;
     struct error err;
     int rc, status, stop_signal;
 
-    if (!has_terminal(options))
-        return print_instead(options);
     app = calloc(1, sizeof *app);
     if (!app) {
         fprintf(stderr, "flatline: out of memory\n");
         return 2;
     }
     app->options = options;
+    app->screen = screen;
+    app->live.choice = options->no_follow ? LIVE_OFF : LIVE_AUTO;
     choose_paths(app);
     app->needs_reload = true;
     rc = open_app(app, &err);

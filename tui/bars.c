@@ -48,6 +48,7 @@ void app_draw_title(struct app *app, struct canvas *canvas)
     const char *outcome;
     struct str name;
     char steps[64];
+    const char *live = app_live_word(app);
     int room;
 
     if (!run) {
@@ -57,7 +58,8 @@ void app_draw_title(struct app *app, struct canvas *canvas)
     outcome = crashed ? "CRASHED" : outcome_name(run->outcome);
     steps_text(desk->facts, steps, sizeof steps);
     name = str_of(run->name);
-    room = canvas->columns - column - 2 - (int)strlen(steps) - (int)strlen(outcome);
+    room = canvas->columns - column - 2 - (int)strlen(steps) -
+           (int)strlen(outcome) - (live[0] ? 2 + (int)strlen(live) : 0);
     if (canvas_width(canvas, name) > room) {
         name = canvas_cut(canvas, name, room - 2);
         column = canvas_text(canvas, 0, column, STYLE_TITLE, name);
@@ -67,6 +69,8 @@ void app_draw_title(struct app *app, struct canvas *canvas)
     }
     column = canvas_printf(canvas, 0, column, STYLE_TEXT, "  %s", steps);
     column = canvas_puts(canvas, 0, column, crashed ? STYLE_FAIL : STYLE_STRONG, outcome);
+    if (live[0])
+        column = canvas_printf(canvas, 0, column, STYLE_MESSAGE, "  %s", live);
     column = draw_reading(desk, canvas, column);
     column = canvas_printf(canvas, 0, column, STYLE_TEXT, "  %s%s", run_kind_name(run->kind),
                            desk->facts->kind_is_assumed ? "?" : "");

@@ -214,6 +214,12 @@ static void run_screenshot(struct app *app, const char *rest)
     app_screenshot(app, str_of(rest));
 }
 
+static void run_refresh(struct app *app, const char *rest)
+{
+    (void)rest;
+    app_live_look(app, true);
+}
+
 static const struct named COMMANDS[] = {
     {"goto", "step N or row N", run_goto, false},
     {"open", "a run by name, key or path", run_open, false},
@@ -224,6 +230,7 @@ static const struct named COMMANDS[] = {
     {"remark", "a remark about the opened check", run_remark, false},
     {"dismiss", "the opened check is no problem here, because …", run_dismiss, false},
     {"make", "files for the user", run_make, true},
+    {"refresh", "look now whether files of this run changed", run_refresh, true},
     {"screenshot", "the screen as text into a file", run_screenshot, false},
     {"quit", "leave", run_quit, true},
     {NULL, NULL, NULL, false},

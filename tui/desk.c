@@ -72,7 +72,7 @@ int app_load_desk(struct app *app, struct error *err)
     desk->n_remarks = desk->n_user_findings = desk->n_runs = 0;
     arena_reset(app->desk_arena);
     rc = store_runs(app->reader, app->desk_arena, &desk->runs, &desk->n_runs, err);
-    if (rc == OK && (desk->run_id == 0 || !app->has_acted))
+    if (rc == OK && (desk->run_id == 0 || (!app->has_acted && app->live.n_looks == 0)))
         app_choose_first_run(app);
     if (rc == OK && desk->run_id != 0)
         rc = load_run(app, err);
@@ -84,8 +84,10 @@ int app_load_desk(struct app *app, struct error *err)
         app_place_cursor(app);
     if (rc == OK && desk->verdicts && !has_results(&app->verdicts))
         rc = ask_for_checks(app, err);
-    if (rc == OK)
+    if (rc == OK) {
         app_suit_views(app);
+        app_live_decide(app);
+    }
     return rc;
 }
 

@@ -25,6 +25,7 @@ enum {
     FRAME_COPY,
     FRAME_ADD,
     FRAME_RELOAD,
+    FRAME_FOLLOW,
     FRAME_FORGET_PLACE,
     FRAME_REDRAW,
     FRAME_STOP,
@@ -57,6 +58,7 @@ const struct action FRAME_ACTIONS[] = {
     {FRAME_COPY, "copy", "y", "copy the evidence to the terminal's clipboard (OSC 52)"},
     {FRAME_ADD, "add-file", "a", "add a file or folder to this run (:import PATH)"},
     {FRAME_RELOAD, "reload", "R", "look at the files again"},
+    {FRAME_FOLLOW, "follow", "F", "follow the run: look for new rows every 15 s, or stop it"},
     {FRAME_FORGET_PLACE, "forget-place", "C-r", "forget the restored place"},
     {FRAME_REDRAW, "redraw", "C-l", "redraw from scratch"},
     {FRAME_STOP, "stop", "C-c", "stop the running import; quit when there is none"},
@@ -202,6 +204,9 @@ void app_act_frame(struct app *app, int action)
     case FRAME_RELOAD:
         app_import(app, NULL, true);
         break;
+    case FRAME_FOLLOW:
+        app_live_toggle(app);
+        break;
     case FRAME_FORGET_PLACE:
         forget_place(app);
         break;
@@ -209,7 +214,7 @@ void app_act_frame(struct app *app, int action)
         app->screen->redraw_all(app->screen);
         break;
     case FRAME_STOP:
-        if (job_is_busy(worker_job(app->worker))) {
+        if (job_is_busy(worker_job(app->worker)) && !app->live.is_looking) {
             job_cancel(worker_job(app->worker));
             app_say(app, "stopping the import; what was read stays");
         } else {

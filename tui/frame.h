@@ -1,5 +1,5 @@
 /* The frame's state: private to tui/app.c, bars.c, commands.c, desk.c, dispatch.c, layout.c,
- * notebook.c, search.c, way.c. */
+ * live.c, notebook.c, search.c, way.c. */
 #ifndef TUI_FRAME_H
 #define TUI_FRAME_H
 
@@ -37,6 +37,19 @@ struct way {
     bool main_is_chosen;
     enum slot focus;
     enum zoom zoom;
+};
+
+/* Whether the open run is followed, and what the last look found. */
+struct live {
+    enum { LIVE_AUTO, LIVE_ON, LIVE_OFF } choice;
+    bool is_on;                 /* by choice, or because the run may be going on */
+    bool is_looking;            /* asked for and not ended */
+    bool was_asked;             /* by the user: the answer is told */
+    bool holds_paint;           /* what is on the screen stays until all panes have the new rows */
+    int64_t run_id;             /* what follows is about it */
+    unsigned found;             /* LOOK_… of the last look */
+    int64_t began_at, next_at;  /* monotonic ns */
+    int64_t n_looks;
 };
 
 struct app {
@@ -87,6 +100,7 @@ struct app {
     bool facts_are_stale;       /* not so after a mark or a remark: reading them again takes time */
     int64_t checks_asked_for;   /* run whose missing verdicts were asked for */
     bool has_acted;             /* the user pressed a key: the run is not changed under them */
+    struct live live;
     FILE *record;
     bool wants_quit, wants_runs, needs_reload, needs_layout;
     bool opened_at_start;       /* the first run's place was chosen */
@@ -144,6 +158,16 @@ void app_edit_remark(struct app *app);
 void app_dismiss(struct app *app, const char *reason);
 void app_copy_evidence(struct app *app);
 const struct verdict_row *app_opened(const struct app *app);
+
+/* live.c: following the run that is open */
+void app_live_decide(struct app *app);          /* after the desk was loaded */
+void app_live_toggle(struct app *app);          /* `F` */
+void app_live_look(struct app *app, bool is_asked);     /* now, followed or not */
+void app_live_wait(struct app *app);            /* how long the screen may wait for an event */
+void app_live_time(struct app *app);            /* something happened: is a look due? */
+void app_live_pass(struct app *app, int64_t seconds);   /* of a script's clock */
+void app_live_take(struct app *app, const struct job_message *message);
+const char *app_live_word(const struct app *app);       /* for the title: "live on", "" */
 
 /* commands.c */
 void app_command(struct app *app, const char *command);

@@ -16,6 +16,8 @@ enum screen_event_kind {
     EVENT_PASTE,        /* text */
     EVENT_RESIZE,       /* rows, columns */
     EVENT_JOB,          /* the worker's pipe is readable */
+    EVENT_TIME,         /* wait_ms are over */
+    EVENT_WAIT,         /* seconds: of a script, which has a clock of its own */
     EVENT_SIGNAL,       /* signal number: leave cleanly, then die by it */
     EVENT_COMMAND,      /* text: a `:` command of a script */
     EVENT_SCREENSHOT,   /* text: name, or name+attrs */
@@ -26,6 +28,7 @@ struct screen_event {
     enum screen_event_kind kind;
     int key;
     int rows, columns, signal;
+    int64_t seconds;
     struct str text;            /* borrowed until the next event */
 };
 
@@ -35,8 +38,10 @@ struct screen {
     int rows, columns;
     bool ascii;                 /* the terminal or the user wants ASCII */
     bool is_busy;               /* there is work to do: next_event gives EVENT_NONE, never waits */
+    bool is_scripted;           /* each event is asked for when all is quiet; nothing is shown */
+    int wait_ms;                /* then EVENT_TIME; -1: as long as it takes */
     int (*next_event)(struct screen *screen, int job_fd, struct screen_event *event,
-                      struct error *err);       /* blocks unless is_busy; no timer */
+                      struct error *err);       /* blocks unless is_busy, for wait_ms at most */
     void (*present)(struct screen *screen, const struct canvas *canvas);
     void (*redraw_all)(struct screen *screen);  /* Ctrl-L */
     void (*suspend)(struct screen *screen);     /* before an editor or pager runs */

@@ -350,12 +350,12 @@ static int next_event(struct screen *screen, int job_fd, struct screen_event *ev
 
         if (read_key(curses, event))
             return OK;
-        int n_ready = poll(fds, 3, screen->is_busy ? 0 : -1);
+        int n_ready = poll(fds, 3, screen->is_busy ? 0 : screen->wait_ms);
 
         if (n_ready < 0 && errno != EINTR)
             return error_set(err, E_IO, "poll: %s", strerror(errno));
         if (n_ready == 0) {
-            *event = (struct screen_event){.kind = EVENT_NONE};
+            *event = (struct screen_event){.kind = screen->is_busy ? EVENT_NONE : EVENT_TIME};
             return OK;
         }
         if (read(signal_pipe[0], &number, 1) == 1) {
@@ -481,6 +481,7 @@ int screen_curses_open(struct screen **out, const struct theme *theme, bool asci
     curses->screen = (struct screen){
         .rows = LINES,
         .columns = COLS,
+        .wait_ms = -1,
         .ascii = ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
         .next_event = next_event,
         .present = present,

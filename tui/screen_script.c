@@ -2,7 +2,7 @@
  *
  * One thing a line, each run when the program is idle: a key name (`j`, `Tab`, `C-d`, `Esc`),
  * `text …` typed as it is, `:command`, `size 160x50`, `screenshot NAME` (`NAME+attrs`: with style
- * roles), `#` a comment. The app waits for its worker before it asks for the next event. */
+ * roles), `wait 600` (the seconds pass at once, on the script's own clock), `#` a comment. The app waits for its worker before it asks for the next event. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "tui/screen.h"
 
 #define SCRIPT_BYTES ((size_t)1 << 20)
+#define MAX_WAIT     ((int64_t)366 * 86400)
 
 struct script {
     struct screen screen;
@@ -27,7 +28,7 @@ struct script {
 static int wrong(struct script *script, struct str line, struct error *err)
 {
     error_set(err, E_PARSE,
-              "%.*s: expected a key name, text, :command, size CxR or screenshot NAME",
+              "%.*s: expected a key name, text, :command, size CxR, wait SECONDS or screenshot NAME",
               (int)(line.n < 60 ? line.n : 60), line.p);
     error_at(err, script->path, script->line, NONE);
     return E_PARSE;
@@ -69,6 +70,13 @@ static int read_line(struct script *script, struct str line, struct screen_event
         *event = (struct screen_event){
             .kind = EVENT_RESIZE, .rows = screen->rows, .columns = screen->columns};
         return OK;
+    }
+    if (str_starts(line, "wait ")) {
+        *event = (struct screen_event){.kind = EVENT_WAIT};
+        return number_parse_int(str_trim(str_skip(line, 5)), &event->seconds) &&
+                       event->seconds >= 0 && event->seconds <= MAX_WAIT
+                   ? OK
+                   : wrong(script, line, err);
     }
     snprintf(name, sizeof name, "%.*s", (int)(line.n < 31 ? line.n : 31), line.p);
     key = key_parse(name);
@@ -165,6 +173,8 @@ int screen_script_open(struct screen **out, const char *path, bool ascii, struct
         .rows = 24,
         .columns = 80,
         .ascii = ascii,
+        .is_scripted = true,
+        .wait_ms = -1,
         .next_event = next_event,
         .present = present_nothing,
         .redraw_all = do_nothing,

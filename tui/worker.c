@@ -1,5 +1,5 @@
 /* Requests of the UI to its worker thread. See worker.h. */
-#include "tui/worker.h"
+#include "tui/worker_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,6 @@
 #include "core/base/clock.h"
 #include "core/checks/runner.h"
 #include "importers/folder.h"
-
-struct worker {
-    struct job *job;
-    struct store *store;        /* used by the worker thread alone */
-    atomic_bool is_closing;
-};
 
 int worker_open(struct worker **out, struct store *writer, struct error *err)
 {
@@ -37,6 +31,7 @@ void worker_close(struct worker *worker)
         return;
     atomic_store(&worker->is_closing, true);
     job_close(worker->job);
+    follow_close(worker->follow);
     free(worker);
 }
 
@@ -47,18 +42,7 @@ struct job *worker_job(struct worker *worker)
 
 /* ---- Import ---- */
 
-struct import_request {
-    struct worker *worker;
-    struct arena *arena;        /* holds the texts */
-    const char **paths;
-    size_t n_paths;
-    struct answer *answers;
-    size_t n_answers;
-    bool reimport;
-    struct job *job;
-};
-
-static void release_import(void *argument)
+void worker_release_import(void *argument)
 {
     struct import_request *request = argument;
 
@@ -68,7 +52,7 @@ static void release_import(void *argument)
 
 /* Between two records of a file or two files: what the user wrote goes in now. A write of its own
  * ends the batch that is open, which is no more than an early commit of whole records. */
-static void serve_writes(struct import_request *request)
+void worker_serve_writes(struct import_request *request)
 {
     struct error ignored;
 
@@ -81,13 +65,13 @@ static void on_progress(void *ctx, int64_t done, int64_t total)
     struct import_request *request = ctx;
 
     job_send(request->job, JOB_PROGRESS, done, total, "%s", "");
-    serve_writes(request);
+    worker_serve_writes(request);
 }
 
 static void on_file(void *ctx, const struct import_event *event)
 {
     (void)event;
-    serve_writes(ctx);
+    worker_serve_writes(ctx);
 }
 
 /* The audit of the rows before the checks: shown in rows, stopped as an import is. */
@@ -101,10 +85,11 @@ static int serve_audit(void *ctx, struct error *err)
     return job_yield(ctx, err);
 }
 
-static int run_checks(struct job *job, struct store *store, int64_t run_id, struct error *err)
+int worker_run_checks(struct job *job, struct store *store, int64_t run_id, bool is_shown,
+                      struct error *err)
 {
     const struct audit_hooks hooks = {.cancel = job_cancel_flag(job),
-                                      .progress = on_audit,
+                                      .progress = is_shown ? on_audit : NULL,
                                       .yield = serve_audit,
                                       .ctx = job,
                                       .n_threads = -1};
@@ -128,7 +113,7 @@ static int check_run(struct import_request *request, const struct plan_run *plan
     if (rc == E_NOTFOUND)       /* nothing of it could be read */
         return OK;
     if (rc == OK)
-        rc = run_checks(request->job, request->worker->store, run.id, err);
+        rc = worker_run_checks(request->job, request->worker->store, run.id, true, err);
     if (rc == OK)
         job_send(request->job, JOB_BATCH, run.id, 0, "%s", "");
     return rc;
@@ -166,21 +151,20 @@ static int do_import(struct job *job, void *argument, struct error *err)
     return rc;
 }
 
-int worker_import(struct worker *worker, const char *const *paths, size_t n_paths,
-                  const struct answer *answers, size_t n_answers, bool reimport,
-                  struct error *err)
+struct import_request *worker_import_request(struct worker *worker, const char *const *paths,
+                                             size_t n_paths, const struct answer *answers,
+                                             size_t n_answers)
 {
     struct import_request *request = calloc(1, sizeof *request);
 
     if (!request)
-        return error_set(err, E_NOMEM, "import");
+        return NULL;
     request->arena = arena_open(ARENA_VIEW_BYTES);
     if (!request->arena) {
         free(request);
-        return error_set(err, E_NOMEM, "import");
+        return NULL;
     }
     request->worker = worker;
-    request->reimport = reimport;
     request->paths = arena_array(request->arena, n_paths + 1, sizeof *request->paths);
     request->answers = arena_array(request->arena, n_answers + 1, sizeof *request->answers);
     if (request->paths && request->answers) {
@@ -191,11 +175,24 @@ int worker_import(struct worker *worker, const char *const *paths, size_t n_path
                 (struct answer){arena_strdup(request->arena, answers[i].name),
                                 arena_strdup(request->arena, answers[i].value)};
     }
-    if (arena_failed(request->arena)) {
-        release_import(request);
+    if (!arena_failed(request->arena))
+        return request;
+    worker_release_import(request);
+    return NULL;
+}
+
+int worker_import(struct worker *worker, const char *const *paths, size_t n_paths,
+                  const struct answer *answers, size_t n_answers, bool reimport,
+                  struct error *err)
+{
+    struct import_request *request =
+        worker_import_request(worker, paths, n_paths, answers, n_answers);
+
+    if (!request)
         return error_set(err, E_NOMEM, "import");
-    }
-    return job_post(worker->job, do_import, request, release_import, WORKER_IMPORT, false, err);
+    request->reimport = reimport;
+    return job_post(worker->job, do_import, request, worker_release_import, WORKER_IMPORT, false,
+                    err);
 }
 
 /* ---- What the user writes ---- */
@@ -251,7 +248,7 @@ static int do_write(struct job *job, void *argument, struct error *err)
         rc = store_answer_set(store, w->key, w->a, w->b, err);
         break;
     case WRITE_VERDICTS:
-        rc = run_checks(job, store, w->run_id, err);
+        rc = worker_run_checks(job, store, w->run_id, true, err);
         break;
     case WRITE_EXPORTED:
         rc = store_user_findings_exported(store, w->key, err);

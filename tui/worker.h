@@ -14,7 +14,7 @@ struct worker;
 
 #define WORKER_AUDITS "rows"        /* text of progress that counts audited rows, not bytes */
 
-enum { WORKER_IMPORT = 1, WORKER_WRITE = 2 };   /* tags of the messages */
+enum { WORKER_IMPORT = 1, WORKER_WRITE = 2, WORKER_LOOK = 3 };  /* tags of the messages */
 
 MUST_CHECK int worker_open(struct worker **out, struct store *writer, struct error *err);
 void worker_close(struct worker *worker);
@@ -24,6 +24,18 @@ struct job *worker_job(struct worker *worker);
 MUST_CHECK int worker_import(struct worker *worker, const char *const *paths, size_t n_paths,
                              const struct answer *answers, size_t n_answers, bool reimport,
                              struct error *err);
+/* What a look found: b of its one JOB_BATCH, whose text is a sentence for the user, or "". */
+enum {
+    LOOK_CHANGED = 1,           /* the store holds something new, the verdicts with it */
+    LOOK_SILENT = 2,            /* nothing new for FOLLOW_SILENT_S and longer */
+    LOOK_LOST = 4,              /* the run's files cannot be seen */
+    LOOK_MOVED = 8              /* its files belong to another run now, which is `a` */
+};
+/* Looks whether the files of a run changed since the last look, and reads those that did. The paths
+ * and answers are those of its import. Shows no progress: nothing is to move where nothing is new. */
+MUST_CHECK int worker_look(struct worker *worker, const struct run *run, const char *const *paths,
+                           size_t n_paths, const struct answer *answers, size_t n_answers,
+                           struct error *err);
 /* Runs the checks of a run that has been imported without. */
 MUST_CHECK int worker_check(struct worker *worker, const struct run *run, struct error *err);
 /* A mark on a check; state NULL takes it away. */

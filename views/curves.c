@@ -240,7 +240,20 @@ static int make_pictures(struct view *view, struct error *err)
     snprintf(state->made_metric, sizeof state->made_metric, "%s", state->metric);
     state->made_x = state->x;
     state->made_smoothing = state->smoothing;
+    state->made_points = state->picture.curve->n;
+    state->made_last = state->made_points ? state->picture.curve->step[state->made_points - 1] : NONE;
     return OK;
+}
+
+/* The cursor is on the last point, and the run may go on: then it goes with it. */
+static bool stands_last(const struct view *view)
+{
+    const struct curves_state *state = view->state;
+    int64_t step = view->desk->step;
+
+    return state->made_points > 0 && state->cursor == (ptrdiff_t)state->made_points - 1 &&
+           strcmp(state->made_metric, state->metric) == 0 &&
+           (step == NONE || step == state->made_last);
 }
 
 static int make_picture(struct view *view, struct error *err)
@@ -286,6 +299,8 @@ static int load(struct view *view, struct error *err)
     struct curves_state *state = view->state;
     bool is_new = looks_elsewhere(view);
 
+    state->goes_along |= !is_new && view->desk->facts && !is_made(state, view->desk->facts) &&
+                         stands_last(view);
     if (!state->has_started && state->smoothing == 0)
         state->smoothing = 1;
     state->has_picture = false;
@@ -321,7 +336,10 @@ static int load(struct view *view, struct error *err)
         if (state->cursor >= 0 && state->picture.curve->step[state->cursor] != NONE)
             desk_choose_step(view->desk, state->picture.curve->step[state->cursor]);
         zoom_to_fault(view, state);
+    } else if (state->goes_along) {
+        set_cursor(view, (ptrdiff_t)state->picture.curve->n - 1);
     }
+    state->goes_along = false;
     remember_place(view);
     view->wants_load = is_first_look;
     return is_first_look ? OK : make_strips(view, err);

@@ -25,6 +25,7 @@ struct curves_state {
     size_t evidence_seen;
     double x_low, x_high;               /* what is shown; x_low > x_high: all */
     ptrdiff_t cursor;                   /* point, -1 none */
+    bool goes_along;                    /* it stood on the last point when new ones came */
     size_t top_mark;                    /* of the list, when it is long */
 
     /* Made by load in an arena of their own, and kept as long as the same is asked for. */
@@ -33,6 +34,8 @@ struct curves_state {
     char made_metric[CURVES_NAME_BYTES];
     enum picture_x made_x;
     int made_smoothing;
+    size_t made_points;                 /* of its curve, and the step of the last of them */
+    int64_t made_last;
     struct picture picture;
     struct picture strips[CURVES_MAX_STRIPS];
     size_t n_strips, strips_tried;

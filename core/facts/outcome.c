@@ -9,6 +9,8 @@
 #include "core/facts/curves.h"
 #include "core/facts/facts_cache.h"
 
+#define RESUMED_NS 60000000000LL        /* the last lines of a crash come to all files at once */
+
 /* ---- Progress ---- */
 
 /* Fields of trainer_state.json stand under their own name or with "state." before it. */
@@ -355,13 +357,37 @@ static bool was_resumed_after(const struct run_facts *facts, const struct event 
     return facts->has_final_state && facts->has_end_marker && reached_plan(facts);
 }
 
+static const struct source *source_of(const struct run_facts *facts, int64_t id)
+{
+    for (size_t i = 0; i < facts->n_sources; i++)
+        if (facts->sources[i].id == id)
+            return &facts->sources[i];
+    return NULL;
+}
+
+/* Another log of training is being written, and was when the one that crashed no longer was: by the
+ * dates of the two files, which stand in one folder. */
+static bool goes_on_after(const struct run_facts *facts, const struct event *crash)
+{
+    const struct source *crashed = source_of(facts, crash->source_id);
+
+    for (size_t i = 0; crashed && i < facts->n_sources; i++) {
+        const struct source *s = &facts->sources[i];
+
+        if (s->state == SOURCE_GROWING && s != crashed &&
+            s->mtime_ns > crashed->mtime_ns + RESUMED_NS && trains(facts, s->id))
+            return true;
+    }
+    return false;
+}
+
 void outcome_decide(struct run_facts *facts)
 {
     struct arena *arena = facts->cache->arena;
     const struct event *crash = outcome_crash(facts);
     const struct source *growing = NULL;
 
-    if (crash && !was_resumed_after(facts, crash)) {
+    if (crash && !was_resumed_after(facts, crash) && !goes_on_after(facts, crash)) {
         say(facts, OUTCOME_CRASHED,
             arena_printf(arena, "%s at %s:%lld",
                          strcmp(crash->kind, "exception") == 0 ? "exception" : "process death",

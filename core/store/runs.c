@@ -191,6 +191,52 @@ int store_sources(struct store *store, int64_t run_id, struct arena *arena,
     return OK;
 }
 
+static int mark_gone(struct store *store, int64_t id, const char *path, struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store,
+                        "UPDATE source SET state = 'gone', path = coalesce(?2, path) WHERE id = ?1",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, id);
+    db_bind_text(store, statement, 2, path);
+    return db_run(store, statement, err);
+}
+
+static int put_note(struct store *store, int64_t source_id, const char *text, struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store,
+                        "INSERT INTO note (source_id, severity, line, byte_off, message)"
+                        " VALUES (?1, ?2, NULL, NULL, ?3)",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, source_id);
+    db_bind_int(store, statement, 2, NOTE_WARN);
+    db_bind_text(store, statement, 3, text);
+    return db_run(store, statement, err);
+}
+
+int store_source_set_gone(struct store *store, int64_t id, const char *path, const char *note,
+                          struct error *err)
+{
+    int rc = store_begin(store, err);
+
+    if (rc != OK)
+        return rc;
+    rc = mark_gone(store, id, path, err);
+    if (rc == OK)
+        rc = put_note(store, id, note, err);
+    if (rc == OK)
+        return store_commit(store, err);
+    store_rollback(store);
+    return rc;
+}
+
 static void fill_note(sqlite3_stmt *row, struct arena *arena, void *item)
 {
     struct note *note = item;

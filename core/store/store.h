@@ -72,6 +72,10 @@ MUST_CHECK int store_run_update(struct store *store, const struct run *run, stru
 MUST_CHECK int store_run_forget(struct store *store, int64_t id, struct error *err);
 MUST_CHECK int store_sources(struct store *store, int64_t run_id, struct arena *arena,
                              const struct source **out, size_t *n, struct error *err);
+/* The file of a source is gone, or no longer what was read: what was read of it stays, as gone, with a
+ * note. `path`: the name it gets, so that the file can be read anew; NULL: it keeps its own. */
+MUST_CHECK int store_source_set_gone(struct store *store, int64_t id, const char *path,
+                                     const char *note, struct error *err);
 MUST_CHECK int store_notes(struct store *store, int64_t run_id, struct arena *arena,
                            const struct note **out, size_t *n, struct error *err);
 
