@@ -13,6 +13,7 @@
     X(log)       \
     X(memory)    \
     X(settings)  \
+    X(compare)   \
     X(history)   \
     X(findings)  \
     X(runs)      \
