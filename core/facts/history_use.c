@@ -285,7 +285,7 @@ int history_use_find(const struct run_facts *facts, const struct history_target 
         is_found = find_by_text(target, content, started, arena, scratch, out);
     if (!is_found && facts)
         is_found = find_by_time(started, out);
-    if (!is_found && !out->because)
+    if (facts && !is_found && !out->because)
         out->because = "no hash was recorded, no version is equal to the run's file, and its start is not "
                        "known";
     if (has_text)

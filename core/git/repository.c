@@ -523,7 +523,7 @@ int repository_head(struct repository *repository, struct git_id *out, char *nam
     if (rc == OK)
         rc = commit_peel(repository->objects, &id, out, err);
     if (rc == OK && name)
-        snprintf(name, 256, "%s", short_name(found));
+        snprintf(name, 256, "%s", strcmp(found, "HEAD") == 0 ? "" : short_name(found));
     return rc;
 }
 

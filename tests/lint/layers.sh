@@ -76,7 +76,7 @@ BEGIN {
                         "core/base/unicode_map.c core/base/unicode_norm.c")
     allow("xxhash.h", "core/base/hash.c")
     allow("openssl/evp.h", "core/base/sha256.c")
-    allow("git2.h", "core/git/objects.c")
+    allow("git2.h", "core/git/objects.c tests/")
     allow("curses.h", "tui/screen_curses.c tui/keys.c"); allow("ncurses.h", "tui/screen_curses.c tui/keys.c")
     allow("term.h", "tui/screen_curses.c tui/keys.c")
     allow("cmocka.h", "tests/"); allow("vterm.h", "tests/"); allow("pty.h", "tests/")
