@@ -81,6 +81,18 @@ static bool tells_losses(const char *id)
     return false;
 }
 
+/* A part of a file belongs to the root that was made of it. */
+static void mark_part(struct assigning *a, const struct found *found)
+{
+    for (size_t i = 0; i < a->scene->n_roots; i++) {
+        const struct root *root = &a->scene->roots[i];
+
+        if (strcmp(root->id, found->part) == 0 && path_is_below(found->file->folder, root->folder) &&
+            run_of_root(a, root) < a->n_runs)
+            a->belongs[run_of_root(a, root)] = true;
+    }
+}
+
 static int rows_of_run(struct assigning *a, size_t run, struct error *err)
 {
     const struct found *best = NULL;
@@ -224,6 +236,10 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
     memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
     if (a->n_runs == 1) {
         a->belongs[0] = true;
+        return OK;
+    }
+    if (found->part) {
+        mark_part(a, found);
         return OK;
     }
     bool is_log = found->importer && importer_is_log(found->importer->id);

@@ -1,7 +1,7 @@
 /* The stations between a walk and a plan; for folder.c and the files beside it only.
  *
  *   probe.c   which importer wants a file, or why nobody does
- *   roots.c   which folders are run roots (B0 rules 2, 4, 5)
+ *   roots.c   which folders are run roots (B0 rules 2, 4, 5); logged_roots.c: those of loggers
  *   rows.c    the loss rows of a file, and whether two files tell of one run (rule 6)
  *   roles.c   splits and roles (rules 7, 8)
  *   assign.c  which run a file belongs to (rules 3, 4)
@@ -19,6 +19,7 @@ struct found {
     const struct importer *importer; /* NULL: nobody reads it */
     const char *reason;
     bool is_unreadable; /* by its name a record, by its content none: LFS, empty */
+    const char *part;   /* id of one of the runs that the file holds; NULL: it holds one */
 };
 
 enum record {                   /* why a folder is a root, strongest first */

@@ -9,6 +9,7 @@
 #include "importers/look.h"
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
+#include "importers/run/mlflow.h"
 
 struct known_name {
     const char *glob; /* of the last component, lower case */
@@ -58,8 +59,6 @@ static const struct known_name KNOWN[] = {
     {".gitattributes", "nothing about the run"},
     {".ds_store", "nothing about the run"},
     {"wandb-events.jsonl", "measurements of the machine by W&B, which no check reads"},
-    {"*.db", "a database: " LATER},
-    {"*.sqlite*", "a database: " LATER},
     {"*.bundle", "git history: " LATER},
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
@@ -230,6 +229,51 @@ static void probe(struct scene *scene, struct found *found, struct look *place)
         look(found, place, scene->arena);
 }
 
+/* ---- Files that hold several runs ---- */
+
+#define PARTS_MAX 200
+
+static int split_database(struct scene *scene, const struct found *found, struct found **list,
+                          size_t *n, size_t *capacity, struct error *err)
+{
+    const char *const *ids = NULL;
+    size_t n_ids = 0;
+    bool is_database = found->importer && strcmp(found->importer->id, "mlflow_db") == 0;
+    int rc = is_database ? mlflow_db_runs(found->file->path, PARTS_MAX, scene->arena, &ids, &n_ids,
+                                          err)
+                         : OK;
+
+    for (size_t i = 0; rc == OK && i < (n_ids > 1 ? n_ids : 1); i++) {
+        *list = arena_room(scene->arena, *list, *n, capacity, sizeof **list);
+        if (!*list)
+            return error_set(err, E_NOMEM, "no memory for the runs of a database");
+        (*list)[*n] = *found;
+        (*list)[(*n)++].part = n_ids > 1 ? ids[i] : NULL;
+    }
+    return rc;
+}
+
+static int split_databases(struct scene *scene, struct error *err)
+{
+    struct found *list = NULL;
+    size_t n = 0, capacity = 0;
+    bool has_any = false;
+    int rc = OK;
+
+    for (size_t i = 0; i < scene->n_found; i++)
+        has_any |= scene->found[i].importer &&
+                   strcmp(scene->found[i].importer->id, "mlflow_db") == 0;
+    if (!has_any)
+        return OK;
+    for (size_t i = 0; i < scene->n_found && rc == OK; i++)
+        rc = split_database(scene, &scene->found[i], &list, &n, &capacity, err);
+    if (rc == OK) {
+        scene->found = list;
+        scene->n_found = n;
+    }
+    return rc;
+}
+
 int probe_files(struct scene *scene, struct error *err)
 {
     size_t n = scene->argument->n_files;
@@ -246,5 +290,5 @@ int probe_files(struct scene *scene, struct error *err)
     }
     scene->n_found = n;
     free(place);
-    return OK;
+    return split_databases(scene, err);
 }

@@ -13,6 +13,7 @@
     X(tensorboard)       \
     X(wandb)             \
     X(mlflow_files)      \
+    X(mlflow_db)         \
     X(deepspeed)         \
     X(peft_adapter)      \
     X(hf_model)          \

@@ -98,6 +98,8 @@ const char *file_role(const struct scene *scene, const struct found *found)
     const struct answer *answer = plan_answer(scene->options, "role", found->file);
     const struct answer *split = plan_answer(scene->options, "split", found->file);
 
+    if (found->part)
+        return arena_printf(scene->arena, "run %s", found->part);
     if (answer)
         return answer->value;
     if (strcmp(found->importer->id, "dataset_rows") == 0)

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importers/plan_parts.h"
-
-#define ROOTS_MAX 2000
+#include "importers/roots_parts.h"
 
 /* ---- Paths ---- */
 
@@ -73,7 +71,7 @@ static bool is_logger_folder(const char *name, const char *parent)
 
 /* ---- Records ---- */
 
-static unsigned record_of(const struct found *found)
+unsigned root_record_of(const struct found *found)
 {
     static const char *const STATE[] = {"trainer_state.json", "trainer_log.jsonl", NULL};
     static const char *const ARGS[] = {"training_args.bin", "training_args.json",
@@ -111,7 +109,7 @@ static const char *above_logger(struct arena *arena, const char *folder, const c
     return folder;
 }
 
-static const char *climb_loggers(struct arena *arena, const char *folder, const char *top)
+const char *root_climb_loggers(struct arena *arena, const char *folder, const char *top)
 {
     folder = above_logger(arena, folder, top);
     while (strcmp(folder, top) != 0 && strcmp(folder, "/") != 0) {
@@ -140,7 +138,7 @@ static struct root *root_at(struct scene *scene, const char *folder, const char 
     return root;
 }
 
-static void add_record(struct scene *scene, const char *folder, const char *id, unsigned record,
+void root_add_record(struct scene *scene, const char *folder, const char *id, unsigned record,
                        const char *what)
 {
     struct root *root = root_at(scene, folder, id);
@@ -162,7 +160,7 @@ static const char *version_of(const struct scene *scene, const struct found *fou
         return "";
     const char *parent = parent_folder(scene->arena, found->file->folder);
     for (size_t i = 0; i < scene->n_found; i++)
-        n += record_of(&scene->found[i]) == RECORD_TABLE &&
+        n += root_record_of(&scene->found[i]) == RECORD_TABLE &&
              scene->found[i].file->folder != found->file->folder &&
              strcmp(parent_folder(scene->arena, scene->found[i].file->folder), parent) == 0 &&
              fnmatch("version_[0-9]*", last_component(scene->found[i].file->folder), 0) == 0;
@@ -175,96 +173,17 @@ static void strong_records(struct scene *scene)
 
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct found *found = &scene->found[i];
-        unsigned record = record_of(found);
+        unsigned record = root_record_of(found);
         const char *of = folder_of_checkpoint(scene->arena, found->file->folder, top);
 
         if (of)
-            add_record(scene, of, "", RECORD_STATE, "checkpoints");
+            root_add_record(scene, of, "", RECORD_STATE, "checkpoints");
         else if (record == RECORD_TABLE)
-            add_record(scene, climb_loggers(scene->arena, found->file->folder, top),
+            root_add_record(scene, root_climb_loggers(scene->arena, found->file->folder, top),
                        version_of(scene, found), record, found->file->name);
         else if (record && record != RECORD_EVENTS)
-            add_record(scene, found->file->folder, "", record, found->file->name);
+            root_add_record(scene, found->file->folder, "", record, found->file->name);
     }
-}
-
-/* "1700000000.123": where transformers and torch put the hparams of the run around it. */
-static bool is_hparams_folder(const char *name)
-{
-    size_t digits = strspn(name, "0123456789");
-
-    return digits >= 9 && name[digits] == '.' &&
-           strspn(name + digits + 1, "0123456789") == strlen(name + digits + 1);
-}
-
-/* The folder of one run of a logger: a writer's folders below its own are its parts. */
-static const char *folder_of_logged_run(const struct scene *scene, const struct found *found)
-{
-    const char *folder = found->file->folder;
-
-    if (is_hparams_folder(last_component(folder)))
-        folder = parent_folder(scene->arena, folder);
-    for (size_t i = 0; i < scene->n_found; i++) {
-        const struct found *other = &scene->found[i];
-
-        if (other->importer == found->importer && record_of(other) == RECORD_EVENTS &&
-            strlen(other->file->folder) < strlen(folder) &&
-            path_is_below(folder, other->file->folder))
-            folder = other->file->folder;
-    }
-    return folder;
-}
-
-static bool is_inside_a_root(const struct scene *scene, const char *folder, const char *outer)
-{
-    for (size_t k = 0; k < scene->n_roots; k++)
-        if (!(scene->roots[k].records & RECORD_EVENTS) &&
-            path_is_below(folder, scene->roots[k].folder) &&
-            path_is_below(scene->roots[k].folder, outer))
-            return true;
-    return false;
-}
-
-struct logged {
-    const struct found *found;
-    const char *outer, *own;
-};
-
-/* Several runs that one logger keeps side by side are several roots. */
-static bool has_siblings(const struct logged *all, size_t n, const struct logged *this)
-{
-    for (size_t i = 0; i < n; i++)
-        if (all[i].found->importer == this->found->importer &&
-            strcmp(all[i].outer, this->outer) == 0 && strcmp(all[i].own, this->own) != 0)
-            return true;
-    return false;
-}
-
-/* A logger's file belongs to the root around it, past the folders that loggers make. */
-static int event_records(struct scene *scene, struct error *err)
-{
-    const char *top = scene->argument->folder;
-    struct logged *all = NULL;
-    size_t n = 0, capacity = 0;
-
-    for (size_t i = 0; i < scene->n_found && n < ROOTS_MAX; i++) {
-        const struct found *found = &scene->found[i];
-        const char *folder = found->file->folder;
-
-        if (record_of(found) != RECORD_EVENTS || folder_of_checkpoint(scene->arena, folder, top))
-            continue;
-        const char *outer = climb_loggers(scene->arena, folder, top);
-        if (is_inside_a_root(scene, folder, outer))
-            continue;
-        all = arena_room(scene->arena, all, n, &capacity, sizeof *all);
-        if (!all)
-            return error_set(err, E_NOMEM, "no memory for the runs");
-        all[n++] = (struct logged){found, outer, folder_of_logged_run(scene, found)};
-    }
-    for (size_t i = 0; i < n; i++)
-        add_record(scene, has_siblings(all, n, &all[i]) ? all[i].own : all[i].outer, "",
-                   RECORD_EVENTS, all[i].found->file->name);
-    return OK;
 }
 
 /* ---- Folding ---- */
@@ -323,7 +242,7 @@ static size_t roots_below(const struct scene *scene, const struct root *root)
 static bool is_part_of_another(const struct scene *scene, size_t i)
 {
     const struct root *root = &scene->roots[i];
-    bool is_weak = !(root->records & (RECORD_STATE | RECORD_TABLE));
+    bool is_weak = !(root->records & (RECORD_STATE | RECORD_TABLE)) && !*root->id;
 
     for (size_t k = 0; k < scene->n_roots && is_weak; k++) {
         const struct root *other = &scene->roots[k];
@@ -363,12 +282,13 @@ static const struct found *teller(const struct scene *scene, const struct root *
 
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct found *f = &scene->found[i];
-        unsigned record = record_of(f);
+        unsigned record = root_record_of(f);
 
         if (!f->importer || record == 0 || record == RECORD_ARGS ||
             !path_is_below(f->file->folder, root->folder))
             continue;
-        if (*root->id && strcmp(last_component(f->file->folder), root->id) != 0)
+        if ((f->part || *root->id) &&
+            strcmp(f->part ? f->part : last_component(f->file->folder), root->id) != 0)
             continue;
         bool inner = false; /* another root inside this one tells of itself */
         for (size_t k = 0; k < scene->n_roots && !inner; k++)
@@ -456,7 +376,7 @@ static void weight_roots(struct scene *scene)
 
         if (is_any(file->name, WEIGHTS) && strcmp(file->folder, scene->argument->folder) != 0 &&
             !is_side_folder(last_component(file->folder)))
-            add_record(scene, file->folder, "", RECORD_ARGS, file->name);
+            root_add_record(scene, file->folder, "", RECORD_ARGS, file->name);
     }
     if (scene->n_roots - before < 2)
         scene->n_roots = before;
@@ -579,7 +499,7 @@ int find_roots(struct scene *scene, struct error *err)
     if (!scene->roots)
         return error_set(err, E_NOMEM, "no memory for the runs");
     strong_records(scene);
-    rc = event_records(scene, err);
+    rc = root_add_logged(scene, err);
     if (rc != OK)
         return rc;
     fold_parts(scene);

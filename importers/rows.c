@@ -260,7 +260,11 @@ static int read_logged(const struct found *found, struct loss_rows *rows, struct
         struct run run = {.key = "", .folder = found->file->folder, .name = ""};
         struct source source = {.path = found->file->path, .importer = found->importer->id};
         struct import import = {
-            .path = found->file->path, .run = &run, .sink = sink, .arena = arena};
+            .path = found->file->path,
+            .run = &run,
+            .role = found->part ? arena_printf(arena, "run %s", found->part) : NULL,
+            .sink = sink,
+            .arena = arena};
 
         rc = sink_begin(sink, &run, &source, err);
         if (rc == OK)

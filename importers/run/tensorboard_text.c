@@ -102,14 +102,19 @@ static int take_table(struct import *import, struct str text, bool is_asked, siz
                       struct error *err)
 {
     struct str line, key, value;
+    bool is_header = true;
     int rc = OK;
 
     *n_known = 0;
     while (rc == OK && str_split(&text, '\n', &line)) {
         char name[NAME_BYTES], content[NAME_BYTES];
 
-        if (!table_row(line, &key, &value) || value.n >= sizeof content)
+        if (!table_row(line, &key, &value))
             continue;
+        if (is_header || value.n >= sizeof content) {
+            is_header = false;
+            continue;
+        }
         memcpy(name, key.p, key.n);
         name[key.n] = '\0';
         memcpy(content, value.p, value.n);
