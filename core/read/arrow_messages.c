@@ -1,12 +1,14 @@
-/* Where the messages of an Arrow file or stream stand. A file is read as the stream that it holds, up to
- * its footer; messages are found one after the other, their bodies passed over. See arrow_parts.h. */
+/* Where the messages of an Arrow file or stream stand. Those of a file are told by its footer; without
+ * one it is read as the stream that it holds. The messages of a stream are found one after the other,
+ * their bodies passed over. See arrow_parts.h. */
 #include <stdlib.h>
 
 #include "core/read/arrow_parts.h"
 
-#define FILE_MAGIC "ARROW1"
-#define FILE_HEAD  8
-#define FILE_TAIL  10
+#define FILE_MAGIC  "ARROW1"
+#define FILE_HEAD   8
+#define FILE_TAIL   10
+#define BLOCK_BYTES 24 /* of the footer: offset, length of the metadata, of the data */
 
 static int wrong_message(const struct arrow_messages *messages, int64_t at, struct error *err,
                          const char *what)
@@ -89,9 +91,15 @@ static int remember(struct arrow_messages *messages, const struct arrow_message 
 static int read_message(struct arrow_messages *messages, struct arrow_message *message,
                         char **bytes, struct flat_table *metadata, struct error *err)
 {
+    if (messages->blocks && messages->block < messages->n_blocks)
+        messages->next_at = messages->blocks[messages->block++];
+    else if (messages->blocks)
+        messages->is_at_end = true;
     *message = (struct arrow_message){.at = messages->next_at};
     int rc = messages->is_at_end ? OK : read_prefix(messages, message, err);
 
+    if (rc == OK && message->metadata_n == 0 && messages->blocks && !messages->is_at_end)
+        return wrong_message(messages, message->at, err, "the footer names one that is not there");
     if (rc == OK && message->metadata_n == 0) {
         messages->is_at_end = true;
         return 0;
@@ -131,34 +139,62 @@ static int find_end(struct arrow_messages *messages, struct error *err)
     return OK;
 }
 
-/* Some writers have the schema of a file in its footer alone. */
-static int schema_of_footer(struct arrow_messages *messages, char **bytes,
-                            struct flat_table *schema, struct error *err)
+/* The places of dictionaries, then of batches. */
+static int read_blocks(struct arrow_messages *messages, const struct flat_table *footer,
+                       struct error *err)
+{
+    struct flat_vector lists[] = {flat_vector(footer, 8, BLOCK_BYTES),
+                                  flat_vector(footer, 10, BLOCK_BYTES)};
+
+    messages->blocks = malloc((lists[0].n + lists[1].n + 1) * sizeof *messages->blocks);
+    if (!messages->blocks)
+        return error_set(err, E_NOMEM, "no memory for the places of record batches");
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < lists[k].n; i++) {
+            int64_t at = flat_item_number(&lists[k], i, BLOCK_BYTES, 0);
+
+            if (at < FILE_HEAD || at >= messages->end)
+                return wrong_message(messages, messages->end, err,
+                                     "the footer names one outside the file");
+            messages->blocks[messages->n_blocks++] = at;
+        }
+    return OK;
+}
+
+static int read_footer(struct arrow_messages *messages, char **bytes, struct flat_table *schema,
+                       struct error *err)
 {
     const struct arrow_message footer = {.at = messages->end,
                                          .metadata_at = messages->end,
-                                         .metadata_n = source_size(messages->file) -
-                                                       FILE_TAIL - messages->end};
+                                         .metadata_n = source_size(messages->file) - FILE_TAIL -
+                                                       messages->end};
     struct flat_table table;
 
     if (footer.metadata_n <= 0 || (size_t)footer.metadata_n > ARROW_METADATA_BYTES)
-        return wrong_message(messages, FILE_HEAD, err, "it should be a schema");
+        return wrong_message(messages, messages->end, err, "the footer's length");
     int rc = arrow_metadata(messages, &footer, bytes, &table, err);
-    if (rc == OK && !flat_child(&table, 6, schema)) {
-        free(*bytes);
-        *bytes = NULL;
+    if (rc == OK && !flat_child(&table, 6, schema))
         rc = wrong_message(messages, messages->end, err, "the footer has no schema");
-    }
-    messages->next_at = FILE_HEAD;
-    messages->is_at_end = false;
-    return rc;
+    return rc == OK ? read_blocks(messages, &table, err) : rc;
+}
+
+static int read_first(struct arrow_messages *messages, char **bytes, struct flat_table *schema,
+                      struct error *err)
+{
+    struct arrow_message message;
+    struct flat_table metadata;
+    int rc = read_message(messages, &message, bytes, &metadata, err);
+
+    if (rc < 0)
+        return rc;
+    if (rc == 1 && message.kind == MESSAGE_SCHEMA && flat_child(&metadata, 8, schema))
+        return OK;
+    return wrong_message(messages, message.at, err, "it should be a schema");
 }
 
 int arrow_messages_begin(struct arrow_messages *messages, char **bytes, struct flat_table *schema,
                          struct error *err)
 {
-    struct arrow_message message;
-    struct flat_table metadata;
     char head[6];
     size_t got = 0;
     int rc = source_at(messages->file, 0, head, sizeof head, &got, err);
@@ -168,17 +204,21 @@ int arrow_messages_begin(struct arrow_messages *messages, char **bytes, struct f
     messages->next_at = messages->is_file ? FILE_HEAD : 0;
     if (rc == OK)
         rc = find_end(messages, err);
-    if (rc == OK)
-        rc = read_message(messages, &message, bytes, &metadata, err);
-    if (rc < 0)
-        return rc;
-    if (rc == 1 && message.kind == MESSAGE_SCHEMA && flat_child(&metadata, 8, schema))
-        return OK;
-    free(*bytes);
-    *bytes = NULL;
-    if (messages->is_file)
-        return schema_of_footer(messages, bytes, schema, err);
-    return wrong_message(messages, message.at, err, "it should be a schema");
+    if (rc == OK && messages->end < source_size(messages->file))
+        rc = read_footer(messages, bytes, schema, err);
+    else if (rc == OK)
+        rc = read_first(messages, bytes, schema, err);
+    if (rc != OK) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return rc;
+}
+
+void arrow_messages_free(struct arrow_messages *messages)
+{
+    free(messages->list);
+    free(messages->blocks);
 }
 
 /* ---- Batches and dictionaries ---- */

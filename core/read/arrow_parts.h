@@ -129,6 +129,8 @@ struct arrow_messages {
     struct source_file *file;
     int64_t next_at, end;  /* end: where messages must stop */
     bool is_at_end, is_file;
+    int64_t *blocks;       /* where a file's footer says that messages stand; NULL: one behind the other */
+    size_t n_blocks, block;
     struct arrow_message *list;
     size_t n, capacity;
     int64_t n_rows;        /* of the batches that are known */
@@ -138,9 +140,10 @@ struct arrow_messages {
 MUST_CHECK int arrow_metadata(const struct arrow_messages *messages,
                               const struct arrow_message *message, char **bytes,
                               struct flat_table *out, struct error *err);
-/* From the first message on; *schema and what it borrows from, which the caller frees. */
+/* Finds the schema; *bytes is what it borrows from, which the caller frees. */
 MUST_CHECK int arrow_messages_begin(struct arrow_messages *messages, char **bytes,
                                     struct flat_table *schema, struct error *err);
+void arrow_messages_free(struct arrow_messages *messages);
 /* One more message of the file is known: 1; 0 there is none. */
 MUST_CHECK int arrow_messages_next(struct arrow_messages *messages, struct arrow_schema *schema,
                                    struct error *err);

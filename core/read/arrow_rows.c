@@ -612,7 +612,7 @@ static void close_arrow(struct table *table)
         forget_parts(arrow, dictionary);
         free(dictionary->messages);
     }
-    free(arrow->messages.list);
+    arrow_messages_free(&arrow->messages);
     arena_close(table->arena);
     free(arrow);
 }
