@@ -11,6 +11,7 @@
 #include "core/facts/facts_cache.h"
 #include "core/facts/outcome.h"
 #include "core/facts/run_kind.h"
+#include "core/facts/run_time.h"
 
 void facts_fail(const struct run_facts *facts, const struct error *why)
 {
@@ -152,6 +153,7 @@ int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id, 
         apply_splits(facts);
         outcome_progress(facts);
         run_kind_decide(facts);
+        facts->run.started_at = run_began(facts);
         facts->run.framework = run_framework(facts, facts->cache->arena);
         outcome_decide(facts);
         rc = run_facts_status(facts, err);

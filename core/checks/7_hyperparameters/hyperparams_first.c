@@ -6,6 +6,7 @@
 #include "core/checks/registry.h"
 #include "core/checks/run_pairs.h"
 #include "core/checks/runner.h"
+#include "core/facts/run_time.h"
 
 enum { MAX_OPEN = 64 };
 
@@ -18,26 +19,19 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 /* ---- The run before ---- */
 
-static int64_t began(const struct run_facts *facts)
-{
-    return facts->run.started_at != NONE ? facts->run.started_at : facts->run.ended_at;
-}
-
-/* The latest comparable one that began earlier; NULL when none is known to have. */
+/* The latest comparable one that came earlier; NULL when none is known to have. */
 static const struct run_facts *run_before(const struct check_ctx *ctx, size_t *n_comparable)
 {
     const struct run_facts *best = NULL;
-    int64_t own = began(ctx->facts);
 
     *n_comparable = 0;
     for (size_t i = 0; i < ctx->n_others; i++) {
         const struct run_facts *other = ctx->others[i];
-        int64_t at = began(other);
 
         if (!runs_are_comparable(ctx->facts, other))
             continue;
         ++*n_comparable;
-        if (own > 0 && at > 0 && at < own && (!best || at > began(best)))
+        if (run_order(other, ctx->facts) < 0 && (!best || run_order(best, other) < 0))
             best = other;
     }
     return best;
