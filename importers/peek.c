@@ -56,20 +56,38 @@ static bool is_whole_object(struct str line)
     return line.n >= 2 && line.p[0] == '{' && line.p[line.n - 1] == '}';
 }
 
+static bool is_lines_name(const struct peek *peek)
+{
+    return peek_name_ends(peek, ".jsonl") || peek_name_ends(peek, ".ndjson");
+}
+
+/* A file of lines by its name is one although a line of it is damaged: a later one is whole. */
+static bool has_later_line(const struct peek *peek, struct str rest)
+{
+    struct str line;
+
+    if (!is_lines_name(peek))
+        return false;
+    while (str_split(&rest, '\n', &line))
+        if (line.n && line.p[0] == '{' && is_whole_object(line))
+            return true;
+    return false;
+}
+
 bool peek_is_lines(const struct peek *peek)
 {
     struct str rest = head_text(peek), first, second = {0};
     bool head_is_all = (int64_t)peek->head.n >= peek->size;
 
-    if (!str_split(&rest, '\n', &first) || first.n == 0 || first.p[0] != '{')
+    if (!str_split(&rest, '\n', &first) || first.n == 0)
         return false;
-    if (!rest.p && !head_is_all)
-        return peek_name_ends(peek, ".jsonl"); /* one line longer than the head */
-    if (!is_whole_object(first))
-        return false;
+    if (first.p[0] == '{' && !rest.p && !head_is_all)
+        return is_lines_name(peek); /* one line longer than the head */
+    if (!is_whole_object(first)) /* "{" or "[" alone opens a document that is laid out over lines */
+        return str_trim(first).n > 1 && first.p[0] != '[' && has_later_line(peek, rest);
     while (str_split(&rest, '\n', &second))
         if (str_trim(second).n)
-            return is_second_value(second);
+            return is_second_value(second) || has_later_line(peek, rest);
     return true;
 }
 
