@@ -153,15 +153,12 @@ MUST_CHECK int audit_simulated(struct audit_job *job, struct audit *audit, struc
 /* A row that cannot be read or rendered: counted, the first one named. */
 MUST_CHECK int audit_refuse(struct audit_job *job, struct audit *audit, enum audit_flag flag,
                             const char *why, struct error *err);
-/* A recorded row's numbers: batches of rows in one line are taken apart, `index` counts in it.
- * 1 a row, 0 there is no such row in the line. What is wrong with it goes to *why. */
+/* A recorded row's numbers. */
 struct recorded_row {
     uint32_t *ids;
     uint8_t *trained;                   /* NULL: no labels */
     size_t n;                           /* without padding */
 };
-int audit_recorded_row(const struct json *line, size_t index, const struct audit_ids *ids,
-                       struct arena *arena, struct recorded_row *out, const char **why);
 
 /* ---- Kept (audit_store.c) ---- */
 

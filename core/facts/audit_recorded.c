@@ -19,19 +19,21 @@ static bool is_nested(const struct json *list)
     return list && json_is(list->child, JSON_ARRAY);
 }
 
-/* The index-th list of a batch; NULL behind the last. */
-static const struct json *list_at(const struct json *batch, size_t index)
+/* What stands at a place of a batch, if it is a list. */
+static const struct json *as_list(const struct json *value)
 {
-    const struct json *list = batch ? batch->child : NULL;
+    return json_is(value, JSON_ARRAY) ? value : NULL;
+}
 
-    for (size_t i = 0; i < index && list; i++)
-        list = list->next;
-    return json_is(list, JSON_ARRAY) ? list : NULL;
+static bool is_whole(const struct json *value)
+{
+    return json_is(value, JSON_NUMBER) && value->number > INT32_MIN && value->number < INT32_MAX &&
+           value->number == (double)(int64_t)value->number;
 }
 
 static bool is_id(const struct json *value)
 {
-    return json_is(value, JSON_NUMBER) && value->number >= 0 && value->number < INT32_MAX;
+    return is_whole(value) && value->number >= 0;
 }
 
 static const char *fill_ids(const struct json *ids, struct recorded_row *row)
@@ -40,7 +42,7 @@ static const char *fill_ids(const struct json *ids, struct recorded_row *row)
 
     for (const struct json *id = ids->child; id; id = id->next) {
         if (!is_id(id))
-            return "a token id that is no number, or below 0";
+            return "a token id that is no whole number, or below 0";
         row->ids[i++] = (uint32_t)id->number;
     }
     return NULL;
@@ -51,8 +53,8 @@ static const char *fill_labels(const struct json *labels, bool has_ids, struct r
     size_t i = 0;
 
     for (const struct json *label = labels->child; label; label = label->next, i++) {
-        if (!json_is(label, JSON_NUMBER))
-            return "a label that is no number";
+        if (!is_whole(label))
+            return "a label that is no whole number";
         row->trained[i] = label->number != IGNORED_LABEL;
         if (!has_ids)
             row->ids[i] = row->trained[i] && is_id(label) ? (uint32_t)label->number : AUDIT_NO_ID;
@@ -108,44 +110,36 @@ static void drop_padding(struct recorded_row *row, const struct json *mask,
         keep_part(row, from, end);
 }
 
-int audit_recorded_row(const struct json *line, size_t index, const struct audit_ids *ids,
-                       struct arena *arena, struct recorded_row *out, const char **why)
-{
-    const struct json *id_list = list_of(line, "input_ids"), *labels = list_of(line, "labels");
-    const struct json *mask = list_of(line, "attention_mask");
-    bool is_batch = is_nested(id_list) || is_nested(labels);
+/* The lists of one row. */
+struct lists {
+    const struct json *ids, *labels, *mask; /* NULL: none */
+};
 
-    *why = NULL;
+/* What is wrong with it, or NULL. */
+static const char *read_row(const struct lists *lists, const struct audit_ids *ids,
+                            struct arena *arena, struct recorded_row *out)
+{
+    const struct json *any = lists->ids ? lists->ids : lists->labels;
+
     *out = (struct recorded_row){0};
-    if (is_batch) {
-        id_list = list_at(id_list, index);
-        labels = list_at(labels, index);
-        mask = is_nested(mask) ? list_at(mask, index) : NULL;
-    }
-    if (index > 0 && (!is_batch || (!id_list && !labels)))
-        return 0;
-    if (!id_list && !labels)
-        *why = "a row without input_ids and labels";
-    else if (id_list && labels && id_list->n != labels->n)
-        *why = "input_ids and labels have different lengths";
-    else if ((id_list ? id_list : labels)->n > AUDIT_MAX_TOKENS)
-        *why = "more tokens than one row can have";
-    if (*why)
-        return 1;
-    out->n = (id_list ? id_list : labels)->n;
+    if (!any)
+        return "a row without input_ids and labels";
+    if (lists->ids && lists->labels && lists->ids->n != lists->labels->n)
+        return "input_ids and labels have different lengths";
+    if (any->n > AUDIT_MAX_TOKENS)
+        return "more tokens than one row can have";
+    out->n = any->n;
     out->ids = arena_array(arena, out->n + 1, sizeof *out->ids);
-    out->trained = labels ? arena_array(arena, out->n + 1, 1) : NULL;
-    if (!out->ids || (labels && !out->trained)) {
-        *why = "more tokens than memory allows";
-        return 1;
-    }
-    if (id_list)
-        *why = fill_ids(id_list, out);
-    if (!*why && labels)
-        *why = fill_labels(labels, id_list != NULL, out);
-    if (!*why)
-        drop_padding(out, mask, ids);
-    return 1;
+    out->trained = lists->labels ? arena_array(arena, out->n + 1, 1) : NULL;
+    if (!out->ids || (lists->labels && !out->trained))
+        return "more tokens than memory allows";
+
+    const char *why = lists->ids ? fill_ids(lists->ids, out) : NULL;
+    if (!why && lists->labels)
+        why = fill_labels(lists->labels, lists->ids != NULL, out);
+    if (!why)
+        drop_padding(out, lists->mask, ids);
+    return why;
 }
 
 /* ---- All rows ---- */
@@ -173,23 +167,42 @@ static void count(struct audit_job *job, const struct recorded_row *row, struct 
     audit_row_count(job->ids, &tokens, out);
 }
 
+static int add_row(struct audit_job *job, struct audit *audit, const struct lists *lists,
+                   struct arena *arena, struct error *err)
+{
+    struct recorded_row recorded;
+    struct audit_row row;
+    const char *why = read_row(lists, job->ids, arena, &recorded);
+
+    if (why)
+        return audit_refuse(job, audit, AUDIT_UNREADABLE, why, err);
+    count(job, &recorded, &row);
+    return audit_list_add(&job->list, &row, err);
+}
+
+/* A row, or a batch of rows: ids, labels and mask nested one level. */
 static int add_line(struct audit_job *job, struct audit *audit, const struct json *line,
                     struct arena *arena, struct error *err)
 {
-    struct recorded_row recorded;
-    const char *why;
+    struct lists all = {.ids = list_of(line, "input_ids"),
+                        .labels = list_of(line, "labels"),
+                        .mask = list_of(line, "attention_mask")};
     int rc = OK;
 
-    for (size_t i = 0;
-         rc == OK && audit_recorded_row(line, i, job->ids, arena, &recorded, &why) == 1; i++) {
-        struct audit_row row;
+    if (!is_nested(all.ids) && !is_nested(all.labels))
+        return add_row(job, audit, &all, arena, err);
 
-        if (why) {
-            rc = audit_refuse(job, audit, AUDIT_UNREADABLE, why, err);
-            continue;
-        }
-        count(job, &recorded, &row);
-        rc = audit_list_add(&job->list, &row, err);
+    const struct json *ids = all.ids ? all.ids->child : NULL;
+    const struct json *labels = all.labels ? all.labels->child : NULL;
+    const struct json *mask = is_nested(all.mask) ? all.mask->child : NULL;
+
+    while (rc == OK && (as_list(ids) || as_list(labels))) {
+        const struct lists one = {as_list(ids), as_list(labels), as_list(mask)};
+
+        rc = add_row(job, audit, &one, arena, err);
+        ids = ids ? ids->next : NULL;
+        labels = labels ? labels->next : NULL;
+        mask = mask ? mask->next : NULL;
     }
     return rc;
 }

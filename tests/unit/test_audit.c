@@ -440,6 +440,35 @@ static void counted_tokens_stand_in_for_estimated_ones(void **state)
     assert_int_equal(of->id, audit->dataset->id);
 }
 
+static void ids_and_labels_are_whole_numbers(void **state)
+{
+    struct imported_run *run = *state;
+
+    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [9, 8, 7], \"labels\": [-99.5, 8.5, 7]}\n"
+                      "{\"input_ids\": [9.5, 8, 7], \"labels\": [-100, 8, 7]}\n"
+                      "{\"input_ids\": [9.0, 8, 7], \"labels\": [-100.0, 8.0, 7]}\n");
+
+    assert_int_equal(flagged(audit, AUDIT_UNREADABLE), 2);
+    assert_int_equal(audit->rows[2].n_trained, 2);
+}
+
+/* Of a batch with other lists, those that are missing are no labels. */
+static void a_batch_of_uneven_lists_is_read_as_far_as_it_goes(void **state)
+{
+    struct imported_run *run = *state;
+
+    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
+    const struct audit *audit = audit_of(run, "{\"input_ids\": [[9, 8], [9, 7], [9]],"
+                                              " \"labels\": [[-100, 8], [-100]]}\n");
+
+    assert_int_equal(audit->n_rows, 3);
+    assert_int_equal(audit->rows[0].n_trained, 1);
+    assert_int_equal(flagged(audit, AUDIT_UNREADABLE), 1);
+    assert_int_equal(audit->rows[2].n_trained, -1);
+}
+
 /* Each such row costs the whole of what a template may use. */
 static void a_template_that_never_ends_is_tried_in_a_few_rows(void **state)
 {
@@ -615,6 +644,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_labelled_as_their_trainer_does_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(counted_tokens_stand_in_for_estimated_ones, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(ids_and_labels_are_whole_numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_batch_of_uneven_lists_is_read_as_far_as_it_goes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_template_that_never_ends_is_tried_in_a_few_rows, set_up,
                                         tear_down),
