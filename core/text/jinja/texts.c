@@ -220,6 +220,7 @@ static void split_space(struct vm *vm, struct list *out, struct value v, int64_t
 {
     struct str s = unicode_strip_left(str_v(v));
 
+    jinja_work(vm, (size_t)v.n * 8); /* character by character, which takes longer than a search */
     while (s.n) {
         size_t from = (size_t)(s.p - v.p);
         int32_t codepoint = ' ';
