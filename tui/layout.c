@@ -2,6 +2,7 @@
  * and below. Geometry only; panes draw themselves. */
 #include <string.h>
 
+#include "core/facts/config_history.h"
 #include "tui/frame.h"
 #include "views/evidence_view.h"
 
@@ -23,6 +24,16 @@ static void add_pane(struct app *app, enum slot slot, const struct view_ops *ops
     app->panes[app->n_panes++] = (struct pane){slot, app_view(app, ops), area};
 }
 
+static bool has_history(const struct app *app)
+{
+    return app->desk.facts && facts_has_history(app->desk.facts);
+}
+
+static const struct view_ops *side_view(const struct app *app)
+{
+    return has_history(app) ? &view_history : &view_findings;
+}
+
 static const struct view_ops *in_slot(const struct app *app, enum slot slot)
 {
     switch (slot) {
@@ -35,7 +46,7 @@ static const struct view_ops *in_slot(const struct app *app, enum slot slot)
     case SLOT_SECOND:
         return app->second_view;
     case SLOT_SIDE:
-        return &view_findings;
+        return side_view(app);
     case SLOT_RUNS:
         return &view_runs;
     case N_SLOTS:
@@ -83,14 +94,14 @@ static void layout_wide(struct app *app, struct area body)
     add_pane(app, SLOT_TRIAGE, &view_triage, (struct area){body.top, 0, body.rows - runs, left});
     add_pane(app, SLOT_MAIN, app->main_view, (struct area){body.top, left, above, middle});
     if (side) {
-        int findings = body.rows >= 30 ? body.rows / 4 : 0;
+        int findings = body.rows < 30 ? 0 : has_history(app) ? body.rows * 2 / 5 : body.rows / 4;
 
         add_pane(app, SLOT_EVIDENCE, &view_evidence,
                  (struct area){body.top, left + middle, body.rows - findings, side});
         add_pane(app, SLOT_SECOND, app->second_view,
                  (struct area){body.top + above, left, below, middle});
         if (findings)
-            add_pane(app, SLOT_SIDE, &view_findings,
+            add_pane(app, SLOT_SIDE, side_view(app),
                      (struct area){body.top + body.rows - findings, left + middle, findings, side});
     } else {
         add_pane(app, SLOT_EVIDENCE, &view_evidence,
@@ -292,6 +303,8 @@ static const struct view_ops *suited_second(const struct app *app)
         return &view_settings;
     if (suited_text(app) && has_points(app->desk.facts))
         return &view_curves;
+    if (row && row->check->stage == STAGE_HYPERPARAMETERS && has_history(app))
+        return &view_history;
     if (app->main_view != &view_log)
         return &view_log;
     if (row && strncmp(row->check->id, "oom", 3) == 0)

@@ -85,12 +85,18 @@ static int serve_audit(void *ctx, struct error *err)
     return job_yield(ctx, err);
 }
 
+static void on_more(void *ctx, int64_t run_id)
+{
+    job_send(ctx, JOB_BATCH, run_id, 0, "%s", "");
+}
+
 int worker_run_checks(struct job *job, struct store *store, int64_t run_id, bool is_shown,
                       struct error *err)
 {
     const struct audit_hooks hooks = {.cancel = job_cancel_flag(job),
                                       .progress = is_shown ? on_audit : NULL,
                                       .yield = serve_audit,
+                                      .batch = is_shown ? on_more : NULL,
                                       .ctx = job,
                                       .n_threads = -1};
 

@@ -234,6 +234,16 @@ const struct config_history *facts_history(const struct run_facts *facts)
     return NULL;
 }
 
+bool facts_has_history(const struct run_facts *facts)
+{
+    const struct facts_cache *cache = facts->cache;
+
+    for (size_t i = 0; i < cache->n_stored_histories; i++)
+        if (cache->stored_histories[i].history_id)
+            return true;
+    return false;
+}
+
 uint64_t facts_histories_hash(const struct run_facts *facts)
 {
     const struct facts_cache *cache = facts->cache;

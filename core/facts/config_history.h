@@ -50,6 +50,8 @@ struct config_history {
 const struct config_history *const *facts_histories(const struct run_facts *facts, size_t *n);
 /* The first that has revisions, or NULL. */
 const struct config_history *facts_history(const struct run_facts *facts);
+/* There is one in the cache; loads nothing. */
+bool facts_has_history(const struct run_facts *facts);
 /* Changes with each history that was made anew; 0: there are none. */
 uint64_t facts_histories_hash(const struct run_facts *facts);
 

@@ -185,9 +185,12 @@ static ptrdiff_t equal_revision(struct str text, const struct config_history *h,
     return at;
 }
 
-static ptrdiff_t same_settings(const struct history_target *target, struct str text,
-                               const struct config_history *h, struct arena *scratch)
+/* The version with the fewest other settings; of equal ones the newest. */
+static ptrdiff_t nearest(const struct history_target *target, struct str text,
+                         const struct config_history *h, struct arena *scratch, size_t *n_other)
 {
+    ptrdiff_t best = -1;
+
     for (size_t i = 0; i < h->n_revisions && i < MAX_COMPARED; i++) {
         const struct revision *r = &h->revisions[i];
         struct config_diff diff;
@@ -196,10 +199,12 @@ static ptrdiff_t same_settings(const struct history_target *target, struct str t
         arena_reset(scratch);
         if (r->blob && history_text(target->place->repository, r->blob, scratch, &version, NULL) == OK &&
             config_diff_texts(r->path, version, text, scratch, &diff, NULL) == OK && !diff.by_lines &&
-            diff.n == 0 && diff.n_settings > 0)
-            return (ptrdiff_t)i;
+            diff.n * 2 < diff.n_settings && (best < 0 || diff.n < *n_other)) {
+            best = (ptrdiff_t)i;
+            *n_other = diff.n;
+        }
     }
-    return -1;
+    return best;
 }
 
 static bool find_by_text(const struct history_target *target, struct str text, int64_t started,
@@ -212,10 +217,16 @@ static bool find_by_text(const struct history_target *target, struct str text, i
         use_revision(out, at, HISTORY_USE_CONTENT, arena_printf(arena, "%s is equal to it", name));
         return true;
     }
-    at = same_settings(target, text, out, scratch);
-    if (at >= 0)
-        use_revision(out, at, HISTORY_USE_SETTINGS, arena_printf(arena, "%s states the same settings", name));
-    return at >= 0;
+    size_t n_other = 0;
+    at = nearest(target, text, out, scratch, &n_other);
+    /* A version that is only near does not outdo the time. */
+    if (at < 0 || (n_other && started != NONE))
+        return false;
+    use_revision(out, at, HISTORY_USE_SETTINGS,
+                 n_other ? arena_printf(arena, "%s is nearest to it, %zu %s", name, n_other,
+                                        n_other == 1 ? "setting is another" : "settings are others")
+                         : arena_printf(arena, "%s states the same settings", name));
+    return true;
 }
 
 /* ---- By time ---- */

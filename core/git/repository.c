@@ -136,6 +136,17 @@ static int broken(const char *folder, struct error *err)
     return rc;
 }
 
+/* GIT_CEILING_DIRECTORIES, as git has it: not looked into, nor above. */
+static bool is_ceiling(const char *folder)
+{
+    struct str rest = str_of(getenv("GIT_CEILING_DIRECTORIES")), part;
+
+    while (rest.n && str_split(&rest, ':', &part))
+        if (part.n && str_is(part, folder))
+            return true;
+    return false;
+}
+
 /* Goes up from `folder` (a real path, changed). */
 static int find_up(struct repository *r, char *folder, struct error *err)
 {
@@ -145,7 +156,7 @@ static int find_up(struct repository *r, char *folder, struct error *err)
     if (stat(folder, &first) != 0)
         return not_found(folder, err);
     for (int i = 0; i < MAX_UP; i++) {
-        if (stat(folder, &st) != 0 || st.st_dev != first.st_dev)
+        if (stat(folder, &st) != 0 || st.st_dev != first.st_dev || (i && is_ceiling(folder)))
             break;
         r->git_folder = git_folder_in(folder, &is_broken);
         if (r->git_folder)
