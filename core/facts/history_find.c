@@ -46,6 +46,15 @@ static bool knows(const struct history_search *s, const char *path)
     return false;
 }
 
+/* One repository that is refused is met from each file of the run. */
+static bool is_told(const struct history_search *s, const char *problem)
+{
+    for (size_t i = 0; i < s->n_places; i++)
+        if (s->places[i].problem && strcmp(s->places[i].problem, problem) == 0)
+            return true;
+    return false;
+}
+
 static struct history_place *new_place(struct history_search *s, const char *path)
 {
     struct history_place *place = &s->places[s->n_places++];
@@ -92,7 +101,7 @@ static int add_place(struct history_search *s, const char *path, struct error *e
     if (rc != OK) {
         const char *where = why.path[0] ? why.path : path;
 
-        if (!knows(s, where)) {
+        if (!knows(s, where) && !is_told(s, why.message)) {
             struct history_place *place = new_place(s, where);
 
             place->problem = arena_strdup(s->arena, why.message);
