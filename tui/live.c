@@ -21,17 +21,23 @@ static bool has_rows(const struct run_facts *facts, const struct source *source)
     return importer_is_log(source->importer);
 }
 
-/* Seconds since the newest file with rows was written; INT64_MAX: there is none. */
+/* Seconds since the newest file with rows was written; of a run that has none yet, any file. */
 static int64_t age_of(const struct run_facts *facts)
 {
-    int64_t newest = NONE;
+    int64_t newest = NONE, newest_of_any = NONE;
 
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *source = &facts->sources[i];
 
-        if (source->state != SOURCE_GONE && source->mtime_ns > newest && has_rows(facts, source))
+        if (source->state == SOURCE_GONE)
+            continue;
+        if (source->mtime_ns > newest_of_any)
+            newest_of_any = source->mtime_ns;
+        if (source->mtime_ns > newest && has_rows(facts, source))
             newest = source->mtime_ns;
     }
+    if (newest == NONE)
+        newest = newest_of_any;
     return newest == NONE ? INT64_MAX : clock_now() - newest / NS_PER_S;
 }
 

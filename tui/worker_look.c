@@ -277,6 +277,19 @@ static int64_t find_run(struct looking *looking, const struct plan_run *run)
                : looking->request->run_id;
 }
 
+/* Its files belong to another run since there is more of them (a log, then the folder of its
+ * checkpoints): that one is followed, and the first is no run any more. */
+static int move_on(struct looking *looking, const struct plan_run *run, int64_t to, struct error *err)
+{
+    struct import_request *request = looking->request;
+    int rc = store_run_forget(request->worker->store, request->run_id, err);
+
+    request->run_id = to;
+    follow_reset(looking->follow, run->run.key);
+    request->worker->looks_again = true;
+    return rc;
+}
+
 static int look_into(struct looking *looking, int64_t *flags, struct error *err)
 {
     struct import_request *request = looking->request;
@@ -296,9 +309,7 @@ static int look_into(struct looking *looking, int64_t *flags, struct error *err)
         watch(looking, &plan, run);
         rc = read_changed(looking, run, err);
         if (rc == OK && find_run(looking, run) != request->run_id) {
-            request->run_id = find_run(looking, run);
-            follow_reset(looking->follow, run->run.key);
-            worker->looks_again = true;
+            rc = move_on(looking, run, find_run(looking, run), err);
             *flags |= LOOK_MOVED;
         }
     }
