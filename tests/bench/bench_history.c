@@ -2,7 +2,8 @@
  *
  *     bench_history REPOSITORY PATH [--list]
  *
- * --list prints a commit a line, to be compared with `git log --follow --format=%H -- PATH`. */
+ * --list prints a commit a line, to be compared with `git log --follow --raw --no-abbrev --format=%H
+ * -- PATH`. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,16 +19,21 @@ static double processor_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/* As git log --raw --no-abbrev has it, in one line. */
 static void print_row(const struct history_row *row)
 {
-    char hex[GIT_ID_HEX + 1];
+    static const char STATUS[] = "AMRCD";
+    char hex[GIT_ID_HEX + 1], old[GIT_ID_HEX + 1], new[GIT_ID_HEX + 1];
 
     git_id_hex(&row->commit, hex);
+    git_id_hex(&row->old_entry.id, old);
+    git_id_hex(&row->entry.id, new);
+    printf("%s :%06o %06o %s %s %c", hex, row->old_entry.mode, row->entry.mode, old, new,
+           STATUS[row->status]);
     if (row->old_path)
-        printf("%s %s %d %s %s\n", hex, history_status_name(row->status), row->similarity, row->old_path,
-               row->path);
+        printf("%03d\t%s\t%s\n", row->similarity, row->old_path, row->path);
     else
-        printf("%s %s\n", hex, history_status_name(row->status));
+        printf("\t%s\n", row->path);
 }
 
 static int run(const char *folder, const char *path, bool is_listing, struct error *err)

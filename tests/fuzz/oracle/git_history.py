@@ -150,16 +150,16 @@ def make(folder, seed, n_commits, linear):
 
 
 def git_list(folder, path):
-    out = subprocess.run(["git", "-C", folder, "log", "--follow", "--format=%H", "--", path], env=ENV,
-                         capture_output=True, text=True, check=True).stdout
-    return out.split()
+    """One line a commit: hash, then git's own raw line (modes, blobs, status, similarity, paths)."""
+    out = subprocess.run(["git", "-C", folder, "log", "--follow", "--raw", "--no-abbrev", "--format=%H", "--",
+                          path], env=ENV, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in out.splitlines() if line]
+    return [f"{a} {b}" for a, b in zip(lines[::2], lines[1::2])]
 
 
 def our_list(bench, folder, path):
     done = subprocess.run([bench, folder, path, "--list"], capture_output=True, text=True)
-    if done.returncode:
-        return [done.stderr.strip()]
-    return [line.split()[0] for line in done.stdout.splitlines()]
+    return [done.stderr.strip()] if done.returncode else done.stdout.splitlines()
 
 
 def compare(bench, folder, path, what):
