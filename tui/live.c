@@ -29,8 +29,6 @@ static int64_t age_of(const struct run_facts *facts)
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *source = &facts->sources[i];
 
-        if (source->state == SOURCE_GONE)
-            continue;
         if (source->mtime_ns > newest_of_any)
             newest_of_any = source->mtime_ns;
         if (source->mtime_ns > newest && has_rows(facts, source))
