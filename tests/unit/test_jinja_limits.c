@@ -112,7 +112,8 @@ static void test_reading_a_long_text_is_work(void **state)
 {
     static const struct jinja_settings few = {.steps = 20000};
     const char *const uses[] = {"s.strip()", "s.rstrip(' ')", "s | trim", "s.startswith(s)",
-                                "s.removesuffix(s)", "s.split(none, 1)", "s == t", "s | int(9)"};
+                                "s.removesuffix(s)", "s.split(none, 1)", "s.rsplit(none, 1)",
+                                "s == t", "s | int(9)"};
     (void)state;
 
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {

@@ -271,6 +271,7 @@ static void split_space_right(struct vm *vm, struct list *out, struct value v, i
 {
     struct str s = unicode_strip_right(str_v(v));
 
+    jinja_work(vm, (size_t)v.n * 8);
     while (s.n) {
         size_t from;
 
