@@ -48,8 +48,8 @@ enum parting { PARTING_TOO_FEW, PARTING_EQUAL, PARTING_WITHIN_NOISE, PARTING_FOU
  * is w = n/10 rows, at least 5 and at most 25. The curves part at the first window whose median is
  * further from 0 than max(3 * 1.2533 * sigma / sqrt(w), half a percent), on the same side as that of the
  * window behind it (as far as there are rows for one: w/2 at least). 1.2533 sigma / sqrt(w) is the
- * standard error of a median. The step named is the first of that window from which two rows lie at
- * least half of its median away. */
+ * standard error of a median. The step named is the row of these two windows from which on
+ * a shift by the median of the second is most likely (sum of r m - m^2/2). */
 struct compared_curve {
     const char *name;
     const struct curve *a, *b;

@@ -66,12 +66,21 @@ static bool is_beyond(double median, double bound, double side)
     return fabs(median) > bound && (side == 0.0 || (median > 0.0) == (side > 0.0));
 }
 
-static size_t first_row(const double *r, size_t from, size_t w, double median)
+/* From which row on a shift by `median` is more likely than none: the sum of r m - m^2/2 to the end of
+ * the window behind is largest there. */
+static size_t first_row(const double *r, size_t from, size_t to, double median)
 {
-    for (size_t i = from; i + 1 < from + w; i++)
-        if (r[i] / median >= 0.5 && r[i + 1] / median >= 0.5)
-            return i;
-    return from;
+    double sum = 0.0, most = -INFINITY;
+    size_t best = from;
+
+    for (size_t i = to; i-- > from;) {
+        sum += r[i] * median - 0.5 * median * median;
+        if (sum >= most) {
+            most = sum;
+            best = i;
+        }
+    }
+    return best;
 }
 
 static void find_parting(const struct common *c, struct compared_curve *out)
@@ -89,7 +98,8 @@ static void find_parting(const struct common *c, struct compared_curve *out)
             continue;
         if (behind * 2 >= w && !is_beyond(stat_median(c->r + i + w, behind), out->bound, median))
             continue;
-        size_t at = first_row(c->r, i, w, median);
+        double shift = behind ? stat_median(c->r + i + w, behind) : median;
+        size_t at = first_row(c->r, i, i + w + behind, shift);
         out->answer = PARTING_FOUND;
         out->from_start = at == 0;
         out->step = c->step[at];

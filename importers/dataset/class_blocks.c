@@ -6,6 +6,8 @@
 
 #include "core/base/hash.h"
 
+enum { ROWS_OF_CLASS = 5 };
+
 /* Columns that name a class or where a row is from, and answers, which are a class where few of them
  * recur. */
 static const char *const NAMES[] = {
@@ -123,12 +125,22 @@ static int put_column(const struct class_column *column, struct import *import, 
     return rc;
 }
 
+/* Two values of some rows each: a column of names or of free text has none. */
+static bool has_classes(const struct class_column *column)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < column->n_classes; i++)
+        n += column->counts[i] >= ROWS_OF_CLASS;
+    return n >= 2 && !column->has_too_many;
+}
+
 int class_blocks_put(const struct class_blocks *blocks, struct import *import, struct error *err)
 {
     int rc = OK;
 
     for (size_t i = 0; rc == OK && i < blocks->n; i++)
-        if (!blocks->columns[i].has_too_many && blocks->columns[i].n_classes >= 2)
+        if (has_classes(&blocks->columns[i]))
             rc = put_column(&blocks->columns[i], import, err);
     return rc;
 }

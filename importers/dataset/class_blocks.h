@@ -29,7 +29,7 @@ void class_blocks_value(struct class_blocks *blocks, struct str column, struct s
                         int64_t row);
 /* All values of a row, flat or a tree. */
 void class_blocks_row(struct class_blocks *blocks, const struct json_row *row, int64_t number);
-/* A setting "rows.blocks.COLUMN" for each column of 2 classes or more: a JSON object of rows, runs,
+/* A setting "rows.blocks.COLUMN" for each column of 2 classes of 5 rows or more: a JSON object of rows, runs,
  * counts (per class, in order of first use) and edges (rows that begin a run; none when they are many). */
 MUST_CHECK int class_blocks_put(const struct class_blocks *blocks, struct import *import,
                                 struct error *err);

@@ -25,6 +25,8 @@ struct fake_run {
     struct answer answers[16];
     struct sample *lengths;
     struct facts_sample_set samples[16];
+    struct eval_suite suites[32];
+    struct facts_item_set items[32];
     struct audit audits[8];
     const struct audit *audit_list[8];
 };
@@ -385,6 +387,44 @@ void fake_samples(struct fake_run *run, const struct sample *samples, size_t n)
         .dataset_id = run->datasets[run->memory.lists.n_datasets - 1].id, .samples = copy, .n = n};
     run->memory.samples = run->samples;
     run->memory.n_sample_sets = at + 1;
+}
+
+void fake_suite(struct fake_run *run, const char *model, const char *suite, int64_t correct, int64_t n)
+{
+    struct run_facts *facts = &run->memory.lists;
+
+    need_room(facts->n_eval_suites, sizeof run->suites / sizeof *run->suites);
+    run->suites[facts->n_eval_suites] =
+        (struct eval_suite){.id = (int64_t)facts->n_eval_suites + 1,
+                            .source_id = FAKE_LOG,
+                            .model = keep(run, model),
+                            .suite = keep(run, suite),
+                            .metric = "correct",
+                            .step = NONE,
+                            .n = n,
+                            .n_correct = (double)correct,
+                            .line = (int64_t)facts->n_eval_suites + 1};
+    facts->eval_suites = run->suites;
+    facts->n_eval_suites++;
+}
+
+void fake_items(struct fake_run *run, const struct eval_item *items, size_t n)
+{
+    size_t at = run->memory.n_item_sets;
+    struct eval_suite *suite = &run->suites[run->memory.lists.n_eval_suites - 1];
+
+    need_room(at, sizeof run->items / sizeof *run->items);
+    struct eval_item *copy = arena_array(run->arena, n, sizeof *copy);
+    if (!copy || run->memory.lists.n_eval_suites == 0)
+        BUG("items belong to the suite that was added last");
+    memcpy(copy, items, n * sizeof *copy);
+    suite->n = suite->n_items = (int64_t)n;
+    suite->n_correct = 0.0;
+    for (size_t i = 0; i < n; i++)
+        suite->n_correct += items[i].score;
+    run->items[at] = (struct facts_item_set){.suite_id = suite->id, .items = copy, .n = n};
+    run->memory.items = run->items;
+    run->memory.n_item_sets = at + 1;
 }
 
 void fake_generation(struct fake_run *run, const struct generation *generation)

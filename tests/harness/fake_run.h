@@ -72,6 +72,10 @@ struct audit *fake_audit(struct fake_run *run, const char *split, enum audit_bas
                          const struct audit_row *rows, size_t n);
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n);
 void fake_generation(struct fake_run *run, const struct generation *generation);
+/* What a model reached on a suite: `correct` of n. */
+void fake_suite(struct fake_run *run, const char *model, const char *suite, int64_t correct, int64_t n);
+/* Items of the suite added last, which counts them; in order of their names. */
+void fake_items(struct fake_run *run, const struct eval_item *items, size_t n);
 void fake_note(struct fake_run *run, enum note_severity severity, const char *message);
 
 /* The facts; made at the first call, nothing may be added afterwards. */
