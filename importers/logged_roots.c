@@ -69,13 +69,14 @@ int root_add_logged(struct scene *scene, struct error *err)
 
         if (root_record_of(found) != RECORD_EVENTS || folder_of_checkpoint(scene->arena, folder, top))
             continue;
-        const char *outer = root_climb_loggers(scene->arena, folder, top);
+        const char *own = folder_of_logged_run(scene, found);
+        const char *outer = root_climb_loggers(scene->arena, own, top);
         if (!found->part && is_inside_a_root(scene, folder, outer))
             continue;
         all = arena_room(scene->arena, all, n, &capacity, sizeof *all);
         if (!all)
             return error_set(err, E_NOMEM, "no memory for the runs");
-        all[n++] = (struct logged){found, outer, folder_of_logged_run(scene, found)};
+        all[n++] = (struct logged){found, outer, own};
     }
     for (size_t i = 0; i < n; i++) {
         const char *part = all[i].found->part;

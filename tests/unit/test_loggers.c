@@ -1,0 +1,432 @@
+/* What loggers leave behind: event files, .wandb, MLflow. Framing over damage, which run a file
+ * belongs to, and curves over several files. What is in the files of the real writers is compared
+ * by test_importers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/read/crc32.h"
+#include "core/read/source.h"
+#include "core/read/tfrecord.h"
+#include "core/read/wandb_log.h"
+#include "importers/folder.h"
+#include "tests/harness/imported_run.h"
+#include "tests/harness/logger_files.h"
+#include "tests/harness/tempdir.h"
+
+static void checksums_are_those_of_the_formats(void **state)
+{
+    struct crc32_table table;
+
+    (void)state;
+    crc32_make_table(&table, CRC32C_POLYNOMIAL);
+    assert_int_equal(crc32_of(&table, "123456789", 9), 0xE3069283);
+    assert_int_equal(crc32_of(&table, "", 0), 0);
+    crc32_make_table(&table, CRC32_POLYNOMIAL);
+    assert_int_equal(crc32_of(&table, "123456789", 9), 0xCBF43926);
+}
+
+/* ---- TFRecord ---- */
+
+/* "D3 X5 C": data of 3 bytes, 5 bytes that are no record, a tail that is cut. */
+static void expect_records(const struct buf *file, const char *expected)
+{
+    struct source_file *source;
+    struct tfrecord_reader *reader;
+    struct tfrecord record;
+    struct error err;
+    char got[500] = "";
+
+    assert_int_equal(source_open_bytes(&source, "test", file->p, file->n, &err), OK);
+    assert_int_equal(tfrecord_open(&reader, source, &err), OK);
+    while (tfrecord_next(reader, &record, &err) == 1) {
+        size_t n = strlen(got);
+
+        if (record.kind == TFRECORD_DATA)
+            snprintf(got + n, sizeof got - n, "D%zu ", record.data.n);
+        else if (record.kind == TFRECORD_DAMAGED)
+            snprintf(got + n, sizeof got - n, "X%d ", (int)(record.end - record.byte));
+        else
+            snprintf(got + n, sizeof got - n, "%c ", record.kind == TFRECORD_CUT ? 'C' : 'L');
+    }
+    assert_string_equal(got, expected);
+    tfrecord_close(reader);
+    source_close(source);
+}
+
+static void records_are_found_again_behind_damage(void **state)
+{
+    struct buf file;
+
+    (void)state;
+    buf_init(&file, (size_t)8 << 20);
+    logger_put_record(&file, str_of("one"));
+    size_t second = file.n;
+    logger_put_record(&file, str_of("three"));
+    size_t third = file.n;
+    logger_put_record(&file, str_of("seventh"));
+    expect_records(&file, "D3 D5 D7 ");
+
+    file.p[second + 12] ^= 1; /* data */
+    expect_records(&file, "D3 X21 D7 ");
+    file.p[second + 12] ^= 1;
+    file.p[second] ^= 1; /* length */
+    expect_records(&file, "D3 X21 D7 ");
+    file.p[second] ^= 1;
+    file.p[third + 9] ^= 1; /* the last one: nothing behind it tells */
+    expect_records(&file, "D3 D5 X23 ");
+    file.p[third + 9] ^= 1;
+    for (size_t n = third + 1; n < file.n; n++) {
+        const struct buf cut = {.p = file.p, .n = n};
+
+        expect_records(&cut, "D3 D5 C ");
+    }
+    memmove(file.p + second + 4, file.p + second + 9, file.n - second - 9); /* bytes are missing */
+    file.n -= 5;
+    expect_records(&file, "D3 X16 D7 ");
+    buf_free(&file);
+}
+
+static void a_length_that_lies_is_no_record(void **state)
+{
+    struct buf file, content;
+
+    (void)state;
+    buf_init(&file, (size_t)8 << 20);
+    buf_init(&content, (size_t)8 << 20);
+    logger_put_record(&file, str_of("one"));
+    logger_put_header(&file, UINT64_C(1) << 62); /* with the right checksum */
+    logger_put_record(&file, str_of("three"));
+    expect_records(&file, "D3 X12 D5 ");
+    buf_repeat(&content, 'x', TFRECORD_MAX_BYTES + 1);
+    logger_put_record(&file, buf_view(&content));
+    logger_put_record(&file, str_of("six"));
+    expect_records(&file, "D3 X12 D5 L D3 ");
+    buf_free(&content);
+    buf_free(&file);
+}
+
+/* ---- .wandb ---- */
+
+static void expect_chunks(const struct buf *file, const char *expected)
+{
+    struct source_file *source;
+    struct wandb_log *log;
+    struct wandb_log_record record;
+    struct error err;
+    char got[500] = "";
+
+    assert_int_equal(source_open_bytes(&source, "test", file->p, file->n, &err), OK);
+    assert_int_equal(wandb_log_open(&log, source, &err), OK);
+    while (wandb_log_next(log, &record, &err) == 1) {
+        size_t n = strlen(got);
+
+        if (record.kind == WANDB_LOG_DATA)
+            snprintf(got + n, sizeof got - n, "D%zu ", record.data.n);
+        else
+            snprintf(got + n, sizeof got - n, "%c ", "?LXC"[record.kind]);
+    }
+    assert_string_equal(got, expected);
+    wandb_log_close(log);
+    source_close(source);
+}
+
+static void records_over_several_blocks_are_one(void **state)
+{
+    struct buf file, content;
+
+    (void)state;
+    buf_init(&file, (size_t)8 << 20);
+    buf_init(&content, (size_t)8 << 20);
+    buf_repeat(&content, 'x', 100000);
+    logger_begin_wandb(&file);
+    logger_put_wandb(&file, str_of("one"));
+    logger_put_wandb(&file, buf_view(&content));
+    logger_put_wandb(&file, str_of("three"));
+    expect_chunks(&file, "D3 D100000 D5 ");
+    file.p[40000] ^= 1; /* in the middle of the second */
+    expect_chunks(&file, "D3 X X X D5 ");
+    file.p[40000] ^= 1;
+    file.p[0] = 'x'; /* no header: what begins in the first block cannot be trusted */
+    expect_chunks(&file, "X X X X D5 ");
+    file.p[0] = ':';
+    file.n -= 3;
+    expect_chunks(&file, "D3 D100000 C ");
+    file.n -= 30000;
+    expect_chunks(&file, "D3 C ");
+    buf_free(&content);
+    buf_free(&file);
+}
+
+static void a_block_of_zeros_is_passed_over(void **state)
+{
+    struct buf file;
+
+    (void)state;
+    buf_init(&file, (size_t)1 << 20);
+    logger_begin_wandb(&file);
+    logger_put_wandb(&file, str_of("one"));
+    buf_repeat(&file, '\0', 32768 - file.n);
+    logger_put_wandb(&file, str_of("three"));
+    expect_chunks(&file, "D3 D5 ");
+    buf_free(&file);
+}
+
+/* ---- Which run ---- */
+
+struct planned {
+    char *folder;
+    struct arena *arena;
+    struct plan plan;
+};
+
+static int set_up(void **state)
+{
+    struct planned *p = calloc(1, sizeof *p);
+
+    assert_non_null(p);
+    p->folder = tempdir_make();
+    p->arena = arena_open((size_t)64 << 20);
+    *state = p;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct planned *p = *state;
+
+    tempdir_remove(p->folder);
+    arena_close(p->arena);
+    free(p);
+    return 0;
+}
+
+static void make_plan(struct planned *p)
+{
+    const char *path = p->folder;
+    struct error err;
+
+    assert_int_equal(plan_make(&path, 1, NULL, p->arena, &p->plan, &err), OK);
+}
+
+/* Which run has a file of that name ("3": the fourth), or -1. */
+static int run_with(const struct planned *p, const char *shown)
+{
+    for (size_t i = 0; i < p->plan.n_runs; i++)
+        for (size_t k = 0; k < p->plan.runs[i].n_files; k++)
+            if (strcmp(p->plan.runs[i].files[k].shown, shown) == 0)
+                return (int)i;
+    return -1;
+}
+
+static void write_events(const char *folder, const char *name, int from, int to, double first)
+{
+    struct buf file;
+
+    buf_init(&file, (size_t)1 << 20);
+    logger_begin_events(&file);
+    for (int i = from; i <= to; i++)
+        logger_put_scalar(&file, "train/loss", i * 10, 1700000000 + i, first / i);
+    assert_false(file.failed);
+    tempdir_write(folder, name, file.p, file.n);
+    buf_free(&file);
+}
+
+static void write_history(const char *folder, const char *name, int n, double first)
+{
+    struct buf file;
+
+    buf_init(&file, (size_t)1 << 20);
+    logger_begin_wandb(&file);
+    for (int i = 1; i <= n; i++)
+        logger_put_history(&file, "train/loss", i * 10, first / i);
+    assert_false(file.failed);
+    tempdir_write(folder, name, file.p, file.n);
+    buf_free(&file);
+}
+
+static void write_state(const char *folder, const char *name, int n, double first)
+{
+    char text[8192];
+    int at = snprintf(text, sizeof text, "{\"global_step\": %d, \"log_history\": [", n * 10);
+
+    for (int i = 1; i <= n; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s{\"loss\": %.4f, \"step\": %d}",
+                       i > 1 ? ", " : "", first / i, i * 10);
+    snprintf(text + at, sizeof text - (size_t)at, "]}\n");
+    tempdir_write_text(folder, name, text);
+}
+
+static void logs_of_one_training_are_one_run(void **state)
+{
+    struct planned *p = *state;
+
+    write_state(p->folder, "out/trainer_state.json", 9, 3);
+    write_events(p->folder, "out/runs/Jan01_host/events.out.tfevents.1.host", 1, 9, 3);
+    write_history(p->folder, "wandb/offline-run-20260101_000000-aaa/run-aaa.wandb", 9, 3);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 1);
+    assert_int_equal(run_with(p, "out/runs/Jan01_host/events.out.tfevents.1.host"), 0);
+    assert_int_equal(run_with(p, "wandb/offline-run-20260101_000000-aaa/run-aaa.wandb"), 0);
+}
+
+static void each_log_goes_to_the_run_whose_loss_it_repeats(void **state)
+{
+    struct planned *p = *state;
+    const char *a = "wandb/run-20260101_000000-aaa/run-aaa.wandb";
+    const char *b = "wandb/run-20260102_000000-bbb/run-bbb.wandb";
+    const char *c = "wandb/run-20260103_000000-ccc/run-ccc.wandb";
+
+    write_state(p->folder, "one/trainer_state.json", 9, 3);
+    write_state(p->folder, "two/trainer_state.json", 9, 5);
+    write_history(p->folder, a, 9, 5);
+    write_history(p->folder, b, 9, 3);
+    write_history(p->folder, c, 9, 7);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 3);
+    assert_int_equal(run_with(p, b), run_with(p, "one/trainer_state.json"));
+    assert_int_equal(run_with(p, a), run_with(p, "two/trainer_state.json"));
+    assert_int_not_equal(run_with(p, c), run_with(p, a));
+    assert_int_not_equal(run_with(p, c), run_with(p, b));
+}
+
+static void event_files_side_by_side_are_runs_and_their_parts_are_not(void **state)
+{
+    struct planned *p = *state;
+
+    write_events(p->folder, "runs/a/events.out.tfevents.1.host", 1, 9, 3);
+    write_events(p->folder, "runs/a/1700000000.5/events.out.tfevents.2.host", 1, 1, 1);
+    write_events(p->folder, "runs/a/loss_eval/events.out.tfevents.3.host", 1, 9, 4);
+    write_events(p->folder, "runs/b/events.out.tfevents.4.host", 1, 9, 5);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 2);
+    int a = run_with(p, "runs/a/events.out.tfevents.1.host");
+    assert_int_equal(run_with(p, "runs/a/1700000000.5/events.out.tfevents.2.host"), a);
+    assert_int_equal(run_with(p, "runs/a/loss_eval/events.out.tfevents.3.host"), a);
+    assert_int_not_equal(run_with(p, "runs/b/events.out.tfevents.4.host"), a);
+}
+
+static void a_resume_of_wandb_keeps_its_run(void **state)
+{
+    struct planned *p = *state;
+
+    write_history(p->folder, "wandb/run-20260101_000000-aaa/run-aaa.wandb", 9, 3);
+    write_history(p->folder, "wandb/run-20260102_000000-aaa/run-aaa.wandb", 5, 8);
+    write_history(p->folder, "wandb/run-20260103_000000-bbb/run-bbb.wandb", 7, 9);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 2);
+}
+
+static void copy_sample(const char *folder, const char *name, const char *sample)
+{
+    char *bytes;
+    size_t n;
+
+    assert_int_equal(source_slurp(sample, (size_t)1 << 20, &bytes, &n, NULL), OK);
+    tempdir_write(folder, name, bytes, n);
+    free(bytes);
+}
+
+static void each_run_of_a_database_is_a_run(void **state)
+{
+    struct planned *p = *state;
+    struct sink *sink;
+    struct buf text;
+    struct error err;
+
+    copy_sample(p->folder, "mlflow.db", "tests/importers/mlflow_db/two-runs/mlflow.db");
+    write_state(p->folder, "out/trainer_state.json", 9, 3);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 3);
+    buf_init(&text, (size_t)1 << 20);
+    assert_int_equal(sink_open_text(&sink, &text, &err), OK);
+    assert_int_equal(plan_import(&p->plan, sink, true, NULL, &err), OK);
+    sink_close(sink);
+    assert_true(str_find(buf_view(&text), "smooth-owl-0") >= 0);
+    assert_true(str_find(buf_view(&text), "smooth-owl-1") >= 0);
+    buf_free(&text);
+}
+
+/* ---- Curves ---- */
+
+static void a_curve_goes_on_in_the_next_file(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.host", 1, 8, 3);
+    write_events(run->folder, "runs/events.out.tfevents.1700000002.host", 6, 12, 3);
+    write_events(run->folder, "runs/events.out.tfevents.1700000003.host", 11, 15, 3);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    double value;
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 15);
+    assert_int_equal(loss->n_segments, 3);
+    for (size_t i = 0; i < loss->n; i++) {
+        assert_int_equal(loss->step[i], (int64_t)(i + 1) * 10);
+        assert_true(curve_on_row(loss, loss, i, &value));
+        assert_true(value == loss->value[i]);
+    }
+    assert_int_equal(run->facts->last_step, 150);
+    imported_run_free(run);
+}
+
+static void another_attempt_does_not_go_on(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.host", 1, 9, 3);
+    write_events(run->folder, "runs/events.out.tfevents.1700000002.host", 1, 6, 5);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 9);
+    assert_true(loss->value[0] > 2.9 && loss->value[0] < 3.1);
+    imported_run_free(run);
+}
+
+static void a_metric_that_two_logs_have_is_counted_once(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_state(run->folder, "trainer_state.json", 9, 3);
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.host", 1, 9, 3);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 9);
+    assert_int_equal(loss->n_segments, 1);
+    imported_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_are_those_of_the_formats),
+        cmocka_unit_test(records_are_found_again_behind_damage),
+        cmocka_unit_test(a_length_that_lies_is_no_record),
+        cmocka_unit_test(records_over_several_blocks_are_one),
+        cmocka_unit_test(a_block_of_zeros_is_passed_over),
+        cmocka_unit_test_setup_teardown(logs_of_one_training_are_one_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_log_goes_to_the_run_whose_loss_it_repeats, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(event_files_side_by_side_are_runs_and_their_parts_are_not,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_resume_of_wandb_keeps_its_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_run_of_a_database_is_a_run, set_up, tear_down),
+        cmocka_unit_test(a_curve_goes_on_in_the_next_file),
+        cmocka_unit_test(another_attempt_does_not_go_on),
+        cmocka_unit_test(a_metric_that_two_logs_have_is_counted_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
