@@ -1,5 +1,6 @@
 /* `flatline history PATH`: a run's configuration over git; or that of a file, a repository, a bundle. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "core/exports/history_report.h"
@@ -65,6 +66,24 @@ static int report_path(struct session *session, const char *path, struct buf *te
     return rc;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A path that is not there, but the folder it would be in: a file that was deleted, or not checked out. */
+static bool is_gone_file(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash != path &&
+           snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) < (int)sizeof folder &&
+           is_folder(folder);
+}
+
 /* One file is asked for its own history; a bundle and a bare repository have no run in them. */
 static bool is_own_path(const char *path)
 {
@@ -72,7 +91,7 @@ static bool is_own_path(const char *path)
     char head[4096];
 
     if (stat(path, &st) != 0)
-        return false;
+        return is_gone_file(path);
     if (S_ISREG(st.st_mode))
         return true;
     return snprintf(head, sizeof head, "%s/HEAD", path) < (int)sizeof head && stat(head, &st) == 0;

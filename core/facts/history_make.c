@@ -144,10 +144,13 @@ static void add_note(struct history_walk *walk, const char *text)
 static void add_notes(struct history_walk *walk, const struct repository *repository,
                       const struct history_sum *sum, struct arena *arena)
 {
-    if (sum->ends_shallow)
-        add_note(walk, repository->is_bundle
-                           ? "the bundle holds only a part of the history"
-                           : "a shallow clone: older commits were not fetched");
+    if (sum->ends_shallow && !repository->is_bundle)
+        add_note(walk, "a shallow clone: older commits were not fetched");
+    if (repository->is_bundle && (sum->ends_shallow || sum->n_missing_commits))
+        add_note(walk, "the bundle holds only a part of the history");
+    else if (repository->is_partial && sum->n_missing_commits)
+        add_note(walk, arena_printf(arena, "a partial clone: %lld commits have trees that were not fetched, "
+                                    "their changes are not seen", (long long)sum->n_missing_commits));
     else if (sum->n_missing_commits)
         add_note(walk, arena_printf(arena, "%lld commits are missing or damaged (%s): what lies behind "
                                     "them is not seen", (long long)sum->n_missing_commits,
