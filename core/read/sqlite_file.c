@@ -196,10 +196,17 @@ int sqlite_file_open(struct sqlite_file **out, const char *path, const atomic_bo
     struct sqlite_file *file = calloc(1, sizeof *file);
     char uri[2 * PATH_BYTES], place[PATH_BYTES];
     bool is_copy = has_companion(path), fits;
-    int rc = OK;
+    struct source_stat stat;
+    int rc = source_stat_path(path, &stat, err);
 
+    if (rc == OK && !stat.is_regular)
+        rc = error_set(err, E_UNSUPPORTED, "no regular file, expected a database");
     if (!file)
-        return error_set(err, E_NOMEM, "no memory for a database");
+        rc = error_set(err, E_NOMEM, "no memory for a database");
+    if (rc != OK) {
+        free(file);
+        return rc;
+    }
     file->cancel = cancel;
     if (is_copy)
         rc = make_copy(file, path, place, err);

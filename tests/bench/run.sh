@@ -116,3 +116,4 @@ export B PEERS
 sh tests/bench/tokenizers.sh
 sh tests/bench/rendering.sh
 sh tests/bench/audit.sh
+sh tests/bench/loggers.sh
