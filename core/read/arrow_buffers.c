@@ -123,6 +123,11 @@ int arrow_bytes(struct arrow_buffer *buffer, struct arrow_memory *memory, int64_
                 const unsigned char **out, struct error *err)
 {
     int64_t length = buffer->n;
+
+    if (n == 0) { /* nothing is asked of the buffer */
+        *out = (const unsigned char *)"";
+        return OK;
+    }
     int rc = length == NONE ? arrow_length(buffer, memory, &length, err) : OK;
 
     if (rc != OK)

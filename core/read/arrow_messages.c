@@ -265,8 +265,8 @@ static int add_dictionary(struct arrow_messages *messages, struct arrow_message 
     return remember(messages, message, err);
 }
 
-int arrow_messages_next(struct arrow_messages *messages, struct arrow_schema *schema,
-                        struct error *err)
+static int add_message(struct arrow_messages *messages, struct arrow_schema *schema,
+                       struct error *err)
 {
     struct arrow_message message;
     struct flat_table metadata, inner;
@@ -285,4 +285,18 @@ int arrow_messages_next(struct arrow_messages *messages, struct arrow_schema *sc
         rc = OK; /* tensors and what is yet to come */
     free(bytes);
     return rc < 0 ? rc : 1;
+}
+
+/* What was wrong once is wrong whenever it is asked. */
+int arrow_messages_next(struct arrow_messages *messages, struct arrow_schema *schema,
+                        struct error *err)
+{
+    int rc = messages->is_failed ? messages->failure.status
+                                 : add_message(messages, schema, &messages->failure);
+
+    if (rc < 0) {
+        messages->is_failed = true;
+        *err = messages->failure;
+    }
+    return rc;
 }

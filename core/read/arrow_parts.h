@@ -134,6 +134,8 @@ struct arrow_messages {
     struct arrow_message *list;
     size_t n, capacity;
     int64_t n_rows;        /* of the batches that are known */
+    struct error failure;  /* why there are no more, when is_failed */
+    bool is_failed;
 };
 
 /* The metadata of a message, which the caller frees. */

@@ -1,7 +1,8 @@
 /* Single values of tables (Parquet, Arrow) as JSON, the same for both formats.
  *
  *   whole numbers   digit by digit, unsigned ones as such
- *   floats          the double's repr, also of half and single precision
+ *   floats          the double, also of half and single precision; its text is empty, since the
+ *                   shortest one costs more than all else (json_write writes it from the number)
  *   texts           as they are; bytes that are not UTF-8 are refused
  *   binary          base64 with '=' at the end
  *   decimals        a number up to 15 digits of precision, a text of all digits above
@@ -49,7 +50,7 @@ union table_value {
 
 #define VALUE_DECIMAL_BYTES 32
 
-/* Fills *out but its key, next and line. NULL when it is as it should be, else what is wrong. */
+/* Fills *out, which is a JSON_NULL of zeros else. NULL when it is as it should be, else what is wrong. */
 const char *value_json(struct arena *arena, const struct value_type *type, union table_value value,
                        struct json *out);
 /* A value of the type as it might be, for a look at a table's form. */

@@ -147,6 +147,7 @@ struct reading {
     int64_t n_rows, n_unreadable;
     bool is_header;             /* the next CSV row is the header */
     bool is_full;               /* max_rows reached */
+    bool is_table;              /* Parquet, Arrow */
     struct str array_key;       /* of the member that holds the rows; empty: the document does */
     struct id_range range;
     struct class_blocks blocks;
@@ -359,7 +360,10 @@ static int finish(struct reading *reading, struct error *err)
         rc = id_range_put(&reading->range, reading->import, err);
     if (rc == OK)
         rc = class_blocks_put(&reading->blocks, reading->import, err);
-    if (rc == OK && reading->n_unreadable > MAX_BAD_NOTES)
+    if (rc == OK && reading->is_table && reading->n_unreadable > 1)
+        rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
+                       "%lld rows could not be read", (long long)reading->n_unreadable);
+    else if (rc == OK && reading->n_unreadable > MAX_BAD_NOTES)
         rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
                        "%lld rows could not be read, the first %d are named",
                        (long long)reading->n_unreadable, MAX_BAD_NOTES);
@@ -437,6 +441,7 @@ static int read_table_rows(struct reading *reading, struct rows *rows, struct ar
     struct error why;
     int rc = note_table(reading, rows, err);
 
+    reading->is_table = true;
     while (rc == OK && !is_full(reading)) {
         int got = rows_next(rows, arena, &row, &place, &why, err);
 

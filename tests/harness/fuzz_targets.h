@@ -15,6 +15,7 @@
     X(yaml)             \
     X(csv)              \
     X(rows)             \
+    X(table)            \
     X(safetensors)      \
     X(console_log)      \
     X(hf_trainer_state) \
