@@ -1,5 +1,5 @@
-/* Run roots of loggers' files: event files, .wandb, MLflow. Several runs that a logger keeps side by
- * side are several roots. */
+/* Run roots of loggers' files: event files, .wandb, MLflow. Several runs that a logger keeps side
+ * by side are several roots. */
 #include <string.h>
 
 #include "importers/roots_parts.h"
@@ -67,7 +67,8 @@ int root_add_logged(struct scene *scene, struct error *err)
         const struct found *found = &scene->found[i];
         const char *folder = found->file->folder;
 
-        if (root_record_of(found) != RECORD_EVENTS || folder_of_checkpoint(scene->arena, folder, top))
+        if (root_record_of(found) != RECORD_EVENTS ||
+            folder_of_checkpoint(scene->arena, folder, top))
             continue;
         const char *own = folder_of_logged_run(scene, found);
         const char *outer = root_climb_loggers(scene->arena, own, top);
@@ -83,7 +84,7 @@ int root_add_logged(struct scene *scene, struct error *err)
         bool is_own = !part && has_siblings(all, n, &all[i]);
 
         root_add_record(scene, is_own ? all[i].own : all[i].outer, part ? part : "", RECORD_EVENTS,
-                   all[i].found->file->name);
+                        all[i].found->file->name);
     }
     return OK;
 }

@@ -122,8 +122,9 @@ static int make_copy(struct sqlite_file *file, const char *path, char out[PATH_B
     if (!file->folder)
         return error_set(err, E_NOMEM, "no memory for a database");
     for (size_t i = 0; i < sizeof COMPANIONS / sizeof *COMPANIONS && rc == OK; i++) {
-        bool fits = snprintf(from, sizeof from, "%s%s", path, COMPANIONS[i]) < (int)sizeof from &&
-                    snprintf(to, sizeof to, "%s/db%s", file->folder, COMPANIONS[i]) < (int)sizeof to;
+        bool fits =
+            snprintf(from, sizeof from, "%s%s", path, COMPANIONS[i]) < (int)sizeof from &&
+            snprintf(to, sizeof to, "%s/db%s", file->folder, COMPANIONS[i]) < (int)sizeof to;
 
         if (fits && source_stat_path(from, &stat, NULL) == OK && stat.is_regular)
             rc = copy(from, to, err);
@@ -147,8 +148,10 @@ static int harden(struct sqlite_file *file, struct error *err)
 {
     static const struct {
         int option, value;
-    } CONFIG[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                  {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    } CONFIG[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                  {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                  {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                  {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
                   {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
                   {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
     static const struct {

@@ -197,9 +197,9 @@ static int goes_on(struct tfrecord_reader *reader, int64_t behind, bool *does, s
 
     go_to(reader, behind);
     int rc = want(reader, HEADER, err);
-    *does = rc == OK && (left(reader) == 0 ||
-                         (left(reader) >= HEADER &&
-                          is_header(&reader->crc, reader->window + reader->at, &length)));
+    *does = rc == OK &&
+            (left(reader) == 0 || (left(reader) >= HEADER &&
+                                   is_header(&reader->crc, reader->window + reader->at, &length)));
     return rc;
 }
 

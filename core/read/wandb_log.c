@@ -121,7 +121,8 @@ static void take_chunk(struct wandb_log *log, struct chunk *out)
     const unsigned char *p = log->window + log->at;
     size_t left = block_end(log) - log->at;
     size_t length = (size_t)p[4] | (size_t)p[5] << 8;
-    uint32_t crc = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t crc =
+        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     bool is_last = log->is_at_end && block_end(log) == log->filled;
 
     if (HEADER + length > BLOCK - log->at % BLOCK) {

@@ -1,6 +1,6 @@
 /* Takes back what the callbacks of transformers do to names before a logger gets them: they put
- * "train/" before a metric of training and turn "eval_" and "test_" into "eval/" and "test/". So the
- * same metric has the same name whoever tells of it. */
+ * "train/" before a metric of training and turn "eval_" and "test_" into "eval/" and "test/". So
+ * the same metric has the same name whoever tells of it. */
 #include "importers/run/logged_name.h"
 
 #include <stdio.h>

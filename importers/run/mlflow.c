@@ -28,8 +28,8 @@ int mlflow_metric_begin(struct mlflow_metric *metric, struct import *import, con
     return sink_series(import->sink, key, logged_name(key, name), &metric->handle, err);
 }
 
-int mlflow_metric_add(struct mlflow_metric *metric, int64_t milliseconds, double value, int64_t step,
-                      struct error *err)
+int mlflow_metric_add(struct mlflow_metric *metric, int64_t milliseconds, double value,
+                      int64_t step, struct error *err)
 {
     bool is_step = metric->has_steps && step >= 0 && step < (INT64_C(1) << SEGMENT_SHIFT);
 

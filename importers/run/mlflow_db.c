@@ -149,8 +149,8 @@ static int read_run(struct database *db, struct error *err)
     int rc = mlflow_tag(db->import, "run_id", db->id, err);
 
     if (rc == OK)
-        rc = sqlite_rows_open(&rows, db->file, "SELECT status FROM runs WHERE run_uuid = ?1", db->id,
-                              NULL, err);
+        rc = sqlite_rows_open(&rows, db->file, "SELECT status FROM runs WHERE run_uuid = ?1",
+                              db->id, NULL, err);
     if (rc != OK)
         return rc;
     int more = sqlite_rows_next(rows, err);
@@ -254,8 +254,7 @@ static int read_database(struct database *db, struct error *err)
     int rc = choose_run(db, err);
 
     if (rc == OK && !*db->id)
-        return sink_note(db->import->sink, NOTE_INFO, NONE, NONE, err,
-                         "the database holds no run");
+        return sink_note(db->import->sink, NOTE_INFO, NONE, NONE, err, "the database holds no run");
     if (rc == OK)
         rc = read_run(db, err);
     if (rc == OK)

@@ -220,8 +220,8 @@ static int take_tag(struct store *store, const char *path, const char *key, stru
 static int take_meta(struct import *import, const struct json *meta, struct error *err)
 {
     static const char *const FIELDS[] = {"run_id", "run_uuid", "run_name", "source_version"};
-    static const char *const STATUS[] = {"", "RUNNING", "SCHEDULED", "FINISHED", "FAILED",
-                                         "KILLED"};
+    static const char *const STATUS[] = {"",         "RUNNING", "SCHEDULED",
+                                         "FINISHED", "FAILED",  "KILLED"};
     const struct json *status = json_get(meta, "status");
     int rc = OK;
 
@@ -244,8 +244,8 @@ static int read_folder(struct store *store, const char *name, take_file *take, s
 {
     const char *slash = strrchr(store->import->path, '/');
     char folder[PATH_BYTES];
-    int n = snprintf(folder, sizeof folder, "%.*s/%s", slash ? (int)(slash - store->import->path) : 0,
-                     store->import->path, name);
+    int n = snprintf(folder, sizeof folder, "%.*s/%s",
+                     slash ? (int)(slash - store->import->path) : 0, store->import->path, name);
 
     if (!slash || n >= (int)sizeof folder)
         return OK;
@@ -270,8 +270,8 @@ static int run(struct import *import, struct error *err)
     if (rc == OK)
         rc = read_folder(&store, "metrics", take_metric, err);
     if (rc == OK && store.n_left_out > 0)
-        rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "%zu files beyond %d were left out",
-                       store.n_left_out, MAX_FILES);
+        rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
+                       "%zu files beyond %d were left out", store.n_left_out, MAX_FILES);
     return rc;
 }
 

@@ -42,7 +42,7 @@ struct reader {
     struct tag *last;
     int64_t row, step; /* at hand; -1 before the first */
     int32_t segment;
-    int64_t byte;      /* of the record at hand */
+    int64_t byte; /* of the record at hand */
     int64_t n_records, n_points, n_bad, n_strange, n_long, n_left_out;
     bool is_full, has_version;
 };
@@ -181,8 +181,8 @@ static int take_value(struct reader *reader, const struct tensorboard_event *eve
     if (value->has_number) {
         return add_point(reader, tag, event, value->number, err);
     }
-    bool is_scalar = tag->plugin == PLUGIN_SCALARS &&
-                     tensorboard_tensor_number(value->tensor, &number);
+    bool is_scalar =
+        tag->plugin == PLUGIN_SCALARS && tensorboard_tensor_number(value->tensor, &number);
     return is_scalar ? add_point(reader, tag, event, number, err) : OK;
 }
 

@@ -31,8 +31,8 @@ bool tensorboard_event_of(struct str bytes, struct tensorboard_event *out)
             out->summary = field.bytes;
         } else if (field.number == SESSION && field.wire == WIRE_BYTES) {
             session = protobuf_of(field.bytes);
-            out->is_start = protobuf_next(&session, &field, NULL) == 1 && field.number == 1 &&
-                            field.value == 1;
+            out->is_start =
+                protobuf_next(&session, &field, NULL) == 1 && field.number == 1 && field.value == 1;
         }
     }
     return rc == 0;

@@ -6,8 +6,8 @@
 #include "core/read/protobuf.h"
 #include "importers/run/tensorboard.h"
 
-#define NAME_BYTES  512
-#define MIN_KNOWN   2 /* so many of its keys have to be settings that are known */
+#define NAME_BYTES 512
+#define MIN_KNOWN  2 /* so many of its keys have to be settings that are known */
 
 /* ---- Texts ---- */
 
@@ -95,7 +95,8 @@ static bool table_row(struct str line, struct str *key, struct str *value)
         line.n--;
     *key = str_trim(*key);
     *value = str_trim(line);
-    return key->n > 0 && key->p[0] != '-' && key->n < NAME_BYTES && memchr(line.p, '|', line.n) == NULL;
+    return key->n > 0 && key->p[0] != '-' && key->n < NAME_BYTES &&
+           memchr(line.p, '|', line.n) == NULL;
 }
 
 static int take_table(struct import *import, struct str text, bool is_asked, size_t *n_known,

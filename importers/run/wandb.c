@@ -1,6 +1,7 @@
-/* Runs of Weights & Biases as they lie on the disk (FORMATS.md B5): the .wandb log with its history,
- * and config.yaml, wandb-metadata.json and wandb-summary.json of files/. What the process printed is
- * output.log's to tell (console_log.c); only where that file is missing it is taken from the log. */
+/* Runs of Weights & Biases as they lie on the disk (FORMATS.md B5): the .wandb log with its
+ * history, and config.yaml, wandb-metadata.json and wandb-summary.json of files/. What the process
+ * printed is output.log's to tell (console_log.c); only where that file is missing it is taken from
+ * the log. */
 #include "importers/run/wandb.h"
 
 #include <stdio.h>
@@ -30,8 +31,8 @@ static bool is_log_name(const struct peek *peek)
 static bool is_config(const struct peek *peek)
 {
     bool is_beside = strcmp(peek->folder_name, "files") == 0;
-    bool has_form = str_find(peek->head, "\n    value:") >= 0 ||
-                    str_find(peek->head, "\n  value:") >= 0;
+    bool has_form =
+        str_find(peek->head, "\n    value:") >= 0 || str_find(peek->head, "\n  value:") >= 0;
 
     return peek_name_is(peek, "config.yaml") &&
            (str_find(peek->head, "_wandb:") >= 0 || is_beside) && has_form;
@@ -108,8 +109,15 @@ static int take_exit(struct reader *reader, struct str record, int64_t byte, str
 static int take_record(struct reader *reader, const struct wandb_log_record *record,
                        struct error *err)
 {
-    enum { HISTORY = 2, OUTPUT = 4, CONFIG = 5, OUTPUT_RAW = 13, RUN = 17, EXIT = 18,
-           ENVIRONMENT = 26 };
+    enum {
+        HISTORY = 2,
+        OUTPUT = 4,
+        CONFIG = 5,
+        OUTPUT_RAW = 13,
+        RUN = 17,
+        EXIT = 18,
+        ENVIRONMENT = 26
+    };
     struct protobuf in = protobuf_of(record->data);
     struct import *import = reader->import;
     struct protobuf_field field;

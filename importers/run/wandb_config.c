@@ -103,8 +103,12 @@ int wandb_take_config(struct import *import, struct str record, struct error *er
 static int own(struct import *import, const char *name, struct str value, struct error *err)
 {
     char text[NAME_BYTES];
-    struct setting setting = {.side = SIDE_TRAIN, .raw_name = name, .name = name,
-                              .value = text_of(value, text), .type = VALUE_TEXT, .line = NONE};
+    struct setting setting = {.side = SIDE_TRAIN,
+                              .raw_name = name,
+                              .name = name,
+                              .value = text_of(value, text),
+                              .type = VALUE_TEXT,
+                              .line = NONE};
 
     return *text && !import_is_secret(name) ? sink_setting(import->sink, &setting, err) : OK;
 }
@@ -251,9 +255,9 @@ int wandb_read_metadata_file(struct import *import, struct error *err)
 {
     static const struct {
         const char *key, *name;
-    } KEYS[] = {{"python", "wandb.python"},        {"program", "wandb.program"},
-                {"gpu", "wandb.gpu"},              {"gpu_count", "wandb.gpu_count"},
-                {"cudaVersion", "wandb.cuda"},     {"startedAt", "wandb.started_at"},
+    } KEYS[] = {{"python", "wandb.python"},    {"program", "wandb.program"},
+                {"gpu", "wandb.gpu"},          {"gpu_count", "wandb.gpu_count"},
+                {"cudaVersion", "wandb.cuda"}, {"startedAt", "wandb.started_at"},
                 {"git", "wandb.git_commit"}};
     struct arguments arguments = {.import = import};
     const struct json *top;
@@ -274,8 +278,8 @@ int wandb_read_metadata_file(struct import *import, struct error *err)
         import->n_rows++;
     }
     const struct json *list = json_get(top, "args");
-    for (const struct json *one = json_is(list, JSON_ARRAY) ? list->child : NULL;
-         one && rc == OK; one = one->next)
+    for (const struct json *one = json_is(list, JSON_ARRAY) ? list->child : NULL; one && rc == OK;
+         one = one->next)
         if (one->type == JSON_STRING)
             rc = take_argument(&arguments, one->text, err);
     return rc == OK ? end_arguments(&arguments, err) : rc;

@@ -99,8 +99,9 @@ static void put_item(struct wandb_history *history, const struct wandb_item *ite
 
 static bool is_own_step(struct str name)
 {
-    static const char *const NAMES[] = {"train/global_step", "trainer/global_step", "global_step",
-                                        "step", "train/step", "iteration", "iter"};
+    static const char *const NAMES[] = {
+        "train/global_step", "trainer/global_step", "global_step", "step",
+        "train/step",        "iteration",           "iter"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (str_is(name, NAMES[i]))

@@ -9,7 +9,7 @@
 #include "core/base/str.h"
 #include "core/read/crc32.h"
 
-#define BLOCK        32768
+#define BLOCK 32768
 
 struct writer {
     FILE *out;

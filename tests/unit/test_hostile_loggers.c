@@ -177,8 +177,7 @@ static void points_before_a_cut_are_there(void **state)
             assert_int_equal(got.state, SOURCE_GROWING);
     }
     for (size_t cut = ends[1][10]; cut < wandb.n; cut += 7) {
-        struct imported got =
-            import_bytes("wandb", folder, "run-a.wandb", str_from(wandb.p, cut));
+        struct imported got = import_bytes("wandb", folder, "run-a.wandb", str_from(wandb.p, cut));
         int64_t expected = 0;
 
         while (expected < 20 && ends[1][expected] <= cut)
@@ -212,13 +211,15 @@ static void messages_that_lie_are_told_and_left(void **state)
 {
     static const char *const TEXTS[] = {
         "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", /* no end of a number */
-        "\x0A\xFF\xFF\xFF\xFF\x0F" "abc",    /* longer than what is left */
+        "\x0A\xFF\xFF\xFF\xFF\x0F"
+        "abc", /* longer than what is left */
         "\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01",
         "\x0A\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01x",
-        "\x0B\x0B\x0B\x0B\x0C",              /* groups */
-        "\x07\x07",                          /* no such type */
-        "\x0A\x02\x0A\x05",                  /* the inner one is longer than the outer one */
-        "\x09" "1234",                       /* half a number */
+        "\x0B\x0B\x0B\x0B\x0C", /* groups */
+        "\x07\x07",             /* no such type */
+        "\x0A\x02\x0A\x05",     /* the inner one is longer than the outer one */
+        "\x09"
+        "1234", /* half a number */
     };
     char *folder = tempdir_make();
     struct buf events, wandb;
