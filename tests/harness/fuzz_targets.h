@@ -19,6 +19,9 @@
     X(safetensors)      \
     X(console_log)      \
     X(hf_trainer_state) \
+    X(tensorboard)      \
+    X(wandb)            \
+    X(mlflow_db)        \
     X(tokenizer)        \
     X(jinja)
 
