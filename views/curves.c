@@ -232,6 +232,8 @@ static int make_pictures(struct view *view, struct error *err)
     int rc = picture_make(&state->picture, facts, state->metric, state->x,
                           SMOOTHING[state->smoothing], state->pictures, err);
     if (rc == OK)
+        rc = curves_add_other(view, err);
+    if (rc == OK)
         rc = curves_list_marks(&state->picture, state->pictures, &state->marks, &state->n_marks,
                                err);
     if (rc != OK)
@@ -306,7 +308,8 @@ static int load(struct view *view, struct error *err)
     state->has_picture = false;
     state->problem = NULL;
     state->n_names = 0;
-    if (!view->desk->facts || view->desk->facts->serial != state->made_of)
+    if (!view->desk->facts || view->desk->facts->serial != state->made_of ||
+        state->made_baseline != view->desk->baseline_id)
         drop_pictures(state);
     if (!view->desk->facts)
         return OK;
@@ -509,6 +512,7 @@ static void close_view(struct view *view)
     struct curves_state *state = view->state;
 
     arena_close(state->pictures);
+    run_facts_close(state->other);
 }
 
 /* ---- Search goes over the marks ---- */
@@ -545,5 +549,5 @@ const struct view_ops view_curves = {
     .line = line,
     .go = go,
     .status = curves_status,
-    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE | DESK_BASELINE,
 };

@@ -311,6 +311,29 @@ int picture_make(struct picture *out, const struct run_facts *facts, const char 
     return rc == OK ? picture_add_marks(out, facts, arena, err) : rc;
 }
 
+int picture_add_other(struct picture *picture, const struct run_facts *other, enum picture_x x,
+                      struct arena *arena, struct error *err)
+{
+    struct picture beside;
+
+    if (!facts_has_curve(other, picture->name))
+        return OK;
+    int rc = begin(&beside, other, picture->name, x, arena, err);
+    if (rc == E_NOTFOUND)
+        return OK;
+    if (rc != OK || strcmp(beside.x_name, picture->x_name) != 0)
+        return rc;
+    if (beside.x_last > picture->x_high)
+        picture->x_high = beside.x_last;
+    picture->other_run = other->run.name ? other->run.name : "baseline";
+    return add_series(picture,
+                      (struct plot_series){.n = beside.curve->n, .x = beside.x, .y = beside.y,
+                                           .segment = beside.curve->segment, .style = STYLE_CURVE_B,
+                                           .letter = 'B',
+                                           .smoothing = picture->series[0].smoothing},
+                      arena, err);
+}
+
 int picture_make_strip(struct picture *out, const struct run_facts *facts, const char *name,
                        enum picture_x x, struct arena *arena, struct error *err)
 {
@@ -414,6 +437,10 @@ void picture_title(const struct picture *picture, const struct plot *plot,
     add_part(out, room, part);
     if (picture->planned > picture->x_high && plot->x_high >= picture->x_high) {
         snprintf(part, sizeof part, "planned %.10g", picture->planned);
+        add_part(out, room, part);
+    }
+    if (picture->other_run) {
+        snprintf(part, sizeof part, "B %s", picture->other_run);
         add_part(out, room, part);
     }
     if (picture->overlap)

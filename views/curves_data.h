@@ -25,6 +25,7 @@ struct picture {
     size_t n_marks;
     bool is_smoothable;                 /* not learning_rate, epoch, eval metrics */
     const char *overlap;                /* "512-540 run twice, second kept", or NULL */
+    const char *other_run;              /* name of the run drawn beside it, or NULL */
     const char *other_scale;            /* "eval_loss": logged, but on a scale of its own; NULL */
 };
 
@@ -33,6 +34,10 @@ struct picture {
 MUST_CHECK int picture_make(struct picture *out, const struct run_facts *facts, const char *name,
                             enum picture_x x, double smoothing, struct arena *arena,
                             struct error *err);
+/* The same metric of another run beside it, on the same axis; nothing when that run did not log it or has
+ * another kind of x. The other facts must live as long as the picture. */
+MUST_CHECK int picture_add_other(struct picture *picture, const struct run_facts *other,
+                                 enum picture_x x, struct arena *arena, struct error *err);
 /* Companion strip: the curve alone on the same kind of axis. */
 MUST_CHECK int picture_make_strip(struct picture *out, const struct run_facts *facts,
                                   const char *name, enum picture_x x, struct arena *arena,

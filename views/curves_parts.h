@@ -34,6 +34,8 @@ struct curves_state {
     char made_metric[CURVES_NAME_BYTES];
     enum picture_x made_x;
     int made_smoothing;
+    struct run_facts *other;            /* of the baseline that is drawn beside, or NULL */
+    int64_t made_baseline;
     size_t made_points;                 /* of its curve, and the step of the last of them */
     int64_t made_last;
     struct picture picture;
@@ -62,6 +64,11 @@ const char *curves_metric_of_evidence(const struct view *view);
 const char *curves_fitting_metric(const struct view *view);
 /* Where the fault begins; NONE. */
 int64_t curves_fault_step(const struct view *view);
+
+/* ---- curves_other.c ---- */
+
+/* The baseline of the desk beside the picture that was just made. */
+MUST_CHECK int curves_add_other(struct view *view, struct error *err);
 
 /* ---- curves_marks.c ---- */
 

@@ -125,6 +125,8 @@ static void survey_part(struct drawing *d, size_t series, size_t from, size_t en
     column_walk_begin(&walk, &d->axis, &d->prepared[series].raw, s->x, from, end);
     while (column_walk_next(&walk, &values, &column)) {
         take_range(d, &values);
+        if (s->letter)
+            continue;
         if (!s->is_points)
             count(d->said, &values, d->plot->log_y);
         bool is_bad = values.n_nan || values.n_pos_inf || values.n_neg_inf;
@@ -355,6 +357,31 @@ static void draw_points_part(struct drawing *d, size_t series, size_t from, size
     }
 }
 
+/* The letter of another run at the end of its line: told without colour which one it is. */
+static void draw_letter_part(struct drawing *d, size_t series, size_t from, size_t end)
+{
+    const struct plot_series *s = &d->plot->series[series];
+    const struct plot_prepared *prepared = &d->prepared[series];
+    struct column_walk walk;
+    struct column values;
+    size_t column, last = 0;
+    double y = NAN;
+
+    if (!s->letter)
+        return;
+    column_walk_begin(&walk, &d->axis, prepared->is_smoothed ? &prepared->smooth : &prepared->raw, s->x,
+                      from, end);
+    while (column_walk_next(&walk, &values, &column))
+        if (!is_gap(d, &values)) {
+            y = d->plot->log_y ? values.low_positive : values.high;
+            last = column;
+        }
+    if (isnan(y))
+        return;
+    canvas_put(d->canvas, d->layout.rows - 1 - dot(d, y) / d->raster.per_y,
+               d->layout.gutter + (int)last / d->raster.per_x, s->style, (unsigned char)s->letter);
+}
+
 /* ---- Around the line ---- */
 
 static void set_layout(struct drawing *d, struct area area, int label_width)
@@ -493,6 +520,7 @@ static bool draw(struct drawing *d, struct area area)
             return false;
     raster_show(&d->raster, d->canvas, 0, d->layout.gutter);
     each_part(d, draw_points_part);
+    each_part(d, draw_letter_part);
     plot_draw_left(d->plot, &d->layout, &d->scale, &ticks, d->canvas);
     plot_draw_bottom(d->plot, &d->layout, &d->axis, d->canvas);
     if (!d->has_finite)

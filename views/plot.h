@@ -31,6 +31,8 @@ struct plot_series {
     enum style_role style;
     bool is_points;             /* eval points: never joined, drawn as marks */
     bool is_tail;               /* abandoned tail: dim */
+    char letter;                /* of another run drawn beside: stands at the end of its line; its points
+                                   are not counted, nor are they on the rail. 0: the run's own */
     double smoothing;           /* 0 … <1; the raw band is drawn dim under it */
     const struct plot_prepared *prepared;   /* NULL: made for this one drawing */
 };
