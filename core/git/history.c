@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/git/commit.h"
+#include "core/git/commit_graph.h"
 #include "core/git/rename.h"
 
 #define STEP_COMMITS 256
@@ -154,32 +155,45 @@ static int pass_over(struct history *h, int rc, const struct error *why, struct 
 
 /* ---- Opening ---- */
 
+/* What the walk needs of a commit: from the table of the repository, or the object itself. */
+static int read_waiting(struct history *h, const struct git_id *id, struct waiting *out, struct error *err)
+{
+    struct graph_commit row;
+    struct commit commit;
+
+    if (h->repository->graph && commit_graph_find(h->repository->graph, id, &row)) {
+        *out = (struct waiting){.id = *id, .tree = row.tree, .first = row.parents[0],
+                                .second = row.parents[1], .time = row.time, .n_parents = row.n_parents};
+        return OK;
+    }
+    int rc = commit_read(h->repository->objects, id, &commit, err);
+    if (rc != OK)
+        return rc;
+    *out = (struct waiting){.id = *id, .tree = commit.tree, .first = commit.parents[0],
+                            .second = commit.parents[1], .time = commit.committer_time,
+                            .n_parents = (uint32_t)commit.n_parents};
+    commit_free(&commit);
+    return OK;
+}
+
 /* Reads a commit and lets it wait; its tree is given. 1 done, 0 passed over. */
 static int add(struct history *h, const struct git_id *id, struct git_id *tree, struct error *err)
 {
-    struct commit commit;
+    struct waiting item;
     struct error why;
-    int rc = mark_seen(h, id, err);
-    bool is_new = rc == 1;
+    int is_new = mark_seen(h, id, err);
 
-    if (rc < 0)
-        return rc;
-    rc = commit_read(h->repository->objects, id, &commit, &why);
-    if (rc != OK) {
-        rc = is_new ? pass_over(h, rc, &why, err) : OK;
-        return rc;
-    }
-    *tree = commit.tree;
-    struct waiting item = {.id = *id, .tree = commit.tree, .first = commit.parents[0],
-                           .second = commit.parents[1], .time = commit.committer_time,
-                           .order = h->next_order++, .n_parents = (uint32_t)commit.n_parents};
-    commit_free(&commit);
-    if (is_new) {
-        rc = push(h, &item, err);
-        if (rc != OK)
-            return rc;
-    }
-    return 1;
+    if (is_new < 0)
+        return is_new;
+    int rc = read_waiting(h, id, &item, &why);
+    if (rc != OK)
+        return is_new ? pass_over(h, rc, &why, err) : OK;
+    *tree = item.tree;
+    if (!is_new)
+        return 1;
+    item.order = h->next_order++;
+    rc = push(h, &item, err);
+    return rc == OK ? 1 : rc;
 }
 
 static int follow(struct history *h, const char *path, struct error *err)

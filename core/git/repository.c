@@ -12,6 +12,7 @@
 #include "core/base/number.h"
 #include "core/git/bundle.h"
 #include "core/git/commit.h"
+#include "core/git/commit_graph.h"
 #include "core/read/source.h"
 
 #define MAX_UP          64                  /* folders upwards */
@@ -349,6 +350,8 @@ static int open_found(struct repository *r, const struct repository_options *opt
         rc = error_set(err, E_LIMIT, "the path is too long");
     if (rc == OK)
         rc = objects_open(&r->objects, objects, err);
+    if (rc == OK && !r->is_shallow)
+        r->graph = commit_graph_open(objects);
     return rc;
 }
 
@@ -399,6 +402,7 @@ void repository_close(struct repository *repository)
 {
     if (!repository)
         return;
+    commit_graph_close(repository->graph);
     objects_close(repository->objects);
     for (size_t i = 0; i < repository->n_refs; i++)
         free((void *)(uintptr_t)repository->refs[i].name);

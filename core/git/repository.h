@@ -23,8 +23,11 @@ struct repository_ref {
     struct git_id id;
 };
 
+struct commit_graph;
+
 struct repository {
     struct objects *objects;
+    struct commit_graph *graph;         /* NULL: none, or the clone is shallow and it is not to be used */
     char *path;                         /* what was found: the work tree, the bare folder, the bundle */
     char *work_folder;                  /* NULL: bare, or a bundle */
     char *git_folder, *common_folder;   /* equal but for a linked worktree; NULL for a bundle */
