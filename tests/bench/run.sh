@@ -117,3 +117,4 @@ sh tests/bench/tokenizers.sh
 sh tests/bench/rendering.sh
 sh tests/bench/audit.sh
 sh tests/bench/loggers.sh
+sh tests/bench/tables.sh

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Reading the columns needed of Parquet and Arrow beside pyarrow with one thread: part of `make bench`.
+#   B=build/release sh tests/bench/tables.sh
+# Ours ends with a JSON object for each row, theirs with columns in memory. TABLE_PEERS names a python
+# that has pyarrow; without one a venv is made and removed.
+set -eu
+B=${B:-build/release}
+LC_ALL=C
+export LC_ALL
+. tests/bench/frame.sh
+work=$(mktemp -d "${TMPDIR:-/tmp}/flatline-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+
+python=${TABLE_PEERS:-$work/venv/bin/python}
+if [ -z "${TABLE_PEERS:-}" ] && ! { python3 -m venv "$work/venv" && \
+        "$python" -m pip install -q --disable-pip-version-check pyarrow numpy; } > "$work/out" 2>&1; then
+    skip "tables / pyarrow" "pip cannot bring it"
+    exit 0
+fi
+"$python" tests/bench/tables_peers.py make "$work"
+
+least() {           # of five: seconds of processor time
+    for i in 1 2 3 4 5; do
+        "$B/tests/bench/bench_table" read "$@" | cut -d' ' -f2
+    done | sort -n | head -n 1
+}
+compare() {         # what, file, columns
+    what=$1 file=$work/$2
+    shift 2
+    ours=$(least "$file" "$@")
+    theirs=$("$python" tests/bench/tables_peers.py time "$file" "$@")
+    r=$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / (b > 0 ? b : 0.0001) }')
+    row "$what" "$ours s" "$theirs s" "$r x" "<= 2 x" "$(within "$r" 2)"
+}
+compare "Parquet, chats / pyarrow" chat.parquet messages
+compare "Parquet, a column of texts / pyarrow" chat.parquet extra
+compare "Parquet, step and loss / pyarrow" metrics.parquet step loss
+compare "Parquet, token ids / pyarrow" ids.parquet input_ids
+compare "Arrow packed with zstd, chats / pyarrow" chat.arrow messages
