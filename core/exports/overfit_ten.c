@@ -67,31 +67,57 @@ static struct candidate *estimated(const struct run_facts *facts, const struct d
     return list;
 }
 
-/* The bytes of the first answer: its tokens that are trained in a row and no special ones. */
-static void take_target(struct ten *ten, struct audit_window *window, const struct labelled_row *row,
-                        struct ten_row *out)
+/* Where all is trained, the prompt is too: the answer is what the assistant says of it. */
+static bool is_answer(const struct labelled_row *row, size_t i)
 {
-    const struct tokenizer *tokenizer = audit_window_tokenizer(window);
-    size_t from = 0, to, end;
+    return row->trained[i] && (!row->has_sides || row->side[i] == SIDE_OF_ASSISTANT);
+}
 
-    while (from < row->n && !row->trained[from])
+/* The text before the answer; tokens that the tokenizer puts before it (BOS) by their names, since it is
+ * encoded without special tokens. */
+static struct str prompt_before(const struct ten *ten, const struct tokenizer *tokenizer,
+                                const struct labelled_row *row, size_t from)
+{
+    size_t i = row->first_kept;
+    struct buf text;
+
+    buf_init(&text, ROW_BYTES);
+    for (; i < from && row->begin[i] == row->end[i]; i++)
+        if (tokenizer)
+            buf_str(&text, tokenizer_token(tokenizer, row->ids[i]));
+    buf_str(&text, str_from(row->text.p + row->begin[i], row->begin[from] - row->begin[i]));
+    struct str prompt = arena_str(ten->arena, buf_view(&text));
+    buf_free(&text);
+    return prompt;
+}
+
+static bool ends_a_text(const struct tokenizer *tokenizer, const struct labelled_row *row, size_t i)
+{
+    struct str text = str_from(row->text.p + row->begin[i], row->end[i] - row->begin[i]);
+
+    return str_trim(text).n == 0 || (tokenizer && tokenizer_is_special(tokenizer, row->ids[i]));
+}
+
+/* The bytes of the first answer: its tokens that are trained in a row, without the special ones behind
+ * them. Nothing where no text stands before it: there is no prompt to generate from. */
+static void take_target(const struct ten *ten, const struct labelled_row *row, struct ten_row *out)
+{
+    const struct tokenizer *tokenizer = audit_window_tokenizer(ten->window);
+    size_t from = row->first_kept, to, end;
+
+    while (from < row->end_kept && !is_answer(row, from))
         from++;
-    for (to = from; to < row->n && row->trained[to]; to++)
+    for (to = from; to < row->end_kept && is_answer(row, to); to++)
         ;
-    for (end = to; end > from; end--) {
-        uint32_t id = row->ids[end - 1];
-        size_t begin = row->begin[end - 1];
-        struct str text = str_from(row->text.p + begin, row->end[end - 1] - begin);
-
-        if (!(tokenizer && tokenizer_is_special(tokenizer, id)) && str_trim(text).n)
-            break;
-    }
-    if (from >= end || !row->text.n)
+    for (end = to; end > from && ends_a_text(tokenizer, row, end - 1); end--)
+        ;
+    if (from >= end || !row->text.n || row->begin[from] == row->begin[row->first_kept])
         return;
-    out->prompt = arena_str(ten->arena, str_first(row->text, row->begin[from]));
+    out->prompt = prompt_before(ten, tokenizer, row, from);
     out->target = arena_str(ten->arena, str_from(row->text.p + row->begin[from],
                                                  row->end[end - 1] - row->begin[from]));
     out->n_target = (int64_t)(end - from);
+    out->is_cut = to == row->end_kept && to < row->n;
 }
 
 /* False: the target stands among the chosen ones already. */
@@ -104,19 +130,19 @@ static bool is_new_target(const struct ten *ten, const struct ten_row *row)
     return true;
 }
 
-static int try_row(struct ten *ten, struct audit_window *window, const struct candidate *candidate,
-                   bool *is_taken, struct error *err)
+static int try_row(struct ten *ten, const struct candidate *candidate, bool *is_taken,
+                   struct error *err)
 {
     struct ten_row row = {.row = candidate->row, .n_tokens = candidate->n_tokens,
                           .n_trained = candidate->n_trained};
     int rc = OK;
 
-    if (window) {
+    if (ten->window) {
         const struct labelled_row *labelled;
 
-        rc = audit_window_row(window, candidate->row, &labelled, NULL, err);
+        rc = audit_window_row(ten->window, candidate->row, &labelled, NULL, err);
         if (rc == OK && !labelled->refused)
-            take_target(ten, window, labelled, &row);
+            take_target(ten, labelled, &row);
     }
     *is_taken = rc == OK && is_new_target(ten, &row);
     if (*is_taken)
@@ -125,14 +151,18 @@ static int try_row(struct ten *ten, struct audit_window *window, const struct ca
 }
 
 /* For each quantile the nearest row whose target is not there yet: at the place, then above and below by
- * turns. */
-static int choose(struct ten *ten, struct audit_window *window, const struct candidate *list, size_t n,
-                  int n_wanted, struct error *err)
+ * turns. Once none is left for one quantile there is none for the others: targets that repeat in all rows
+ * cost one walk over them. */
+static int choose(struct ten *ten, const struct candidate *list, size_t n, int n_wanted,
+                  struct error *err)
 {
-    for (int k = 0; k < n_wanted && ten->n < n; k++) {
+    bool is_taken = true;
+
+    for (int k = 0; k < n_wanted && ten->n < n && is_taken; k++) {
         double quantile = (k + 0.5) / n_wanted;
         int64_t at = (int64_t)floor(quantile * (double)(n - 1) + 0.5);
-        bool is_taken = false;
+
+        is_taken = false;
 
         for (int64_t step = 0; !is_taken && step < (int64_t)n; step++) {
             int64_t places[2] = {at - step, at + step};
@@ -141,7 +171,7 @@ static int choose(struct ten *ten, struct audit_window *window, const struct can
                 int rc = OK;
 
                 if (places[i] >= 0 && places[i] < (int64_t)n)
-                    rc = try_row(ten, window, &list[places[i]], &is_taken, err);
+                    rc = try_row(ten, &list[places[i]], &is_taken, err);
                 if (rc != OK)
                     return rc;
             }
@@ -153,7 +183,6 @@ static int choose(struct ten *ten, struct audit_window *window, const struct can
 static int choose_rows(struct ten *ten, int n_wanted, struct error *err)
 {
     const struct audit *audit = rows_audit(ten->facts);
-    struct audit_window *window = NULL;
     struct candidate *list;
     size_t n;
     int rc = OK;
@@ -174,44 +203,43 @@ static int choose_rows(struct ten *ten, int n_wanted, struct error *err)
                          ten->dataset->name);
     qsort(list, n, sizeof *list, by_length);
     if (audit)
-        rc = audit_window_open(&window, ten->facts, audit, err);
-    if (rc == OK)
-        rc = choose(ten, window, list, n, n_wanted, err);
-    audit_window_close(window);
-    return rc;
+        rc = audit_window_open(&ten->window, ten->facts, audit, err);
+    return rc == OK ? choose(ten, list, n, n_wanted, err) : rc;
 }
 
 /* ---- Files --------------------------------------------------------------------------------------- */
 
-static int copy_raw(struct ten *ten, struct rows *rows, const struct sample *sample,
-                    const struct ten_row *row, struct str *out, struct error *err)
+/* The rows of an audit count those that the importer could not read and has no place of: the window finds
+ * them. */
+static int copy_raw(struct ten *ten, struct rows *rows, int64_t row, struct str *out, struct error *err)
 {
     struct row_place place;
     const struct json *tree;
     struct error why;
-    int rc = rows_seek(rows, sample->at, row->row, err);
+    size_t n;
+    const struct sample *samples = facts_samples(ten->facts, ten->dataset, &n);
 
+    if (ten->window)
+        return audit_window_raw(ten->window, row, ROW_BYTES, ten->arena, out, err);
+    if (row >= (int64_t)n || samples[row].at < 0)
+        return error_set(err, E_NOTFOUND, "row %" PRId64 " has no place in the data file", row);
+    int rc = rows_seek(rows, samples[row].at, row, err);
     if (rc == OK)
         rc = rows_next(rows, ten->arena, &tree, &place, &why, err);
     if (rc == 0)
-        return error_set(err, E_IO, "row %" PRId64 " is not there any more: the file changed", row->row);
+        return error_set(err, E_IO, "row %" PRId64 " is not there any more: the file changed", row);
     return rc < 0 ? rc : rows_raw(rows, &place, ROW_BYTES, ten->arena, out, err);
 }
 
-static int add_rows(struct ten *ten, struct rows *rows, const struct sample *samples, size_t n,
-                    struct buf *out, struct error *err)
+static int add_rows(struct ten *ten, struct rows *rows, struct buf *out, struct error *err)
 {
     bool is_array = rows_kind(rows) == ROWS_JSON_ARRAY;
 
     buf_puts(out, is_array ? "[\n" : "");
     for (size_t i = 0; i < ten->n; i++) {
         struct str raw;
-        int rc;
+        int rc = copy_raw(ten, rows, ten->rows[i].row, &raw, err);
 
-        if (ten->rows[i].row >= (int64_t)n)
-            return error_set(err, E_NOTFOUND, "row %" PRId64 " has no place in the data file",
-                             ten->rows[i].row);
-        rc = copy_raw(ten, rows, &samples[ten->rows[i].row], &ten->rows[i], &raw, err);
         if (rc != OK)
             return rc;
         while (raw.n && (raw.p[raw.n - 1] == '\n' || raw.p[raw.n - 1] == '\r'))
@@ -228,8 +256,6 @@ static int write_data(struct ten *ten, const struct made_folder *folder, struct 
     const struct source *source = facts_source(ten->facts, ten->dataset->source_id);
     struct rows *rows = NULL;
     struct buf text;
-    size_t n;
-    const struct sample *samples = facts_samples(ten->facts, ten->dataset, &n);
     int rc = source ? rows_open(&rows, source->path, err)
                     : error_set(err, E_NOTFOUND, "the file of the training rows is not known");
 
@@ -239,7 +265,7 @@ static int write_data(struct ten *ten, const struct made_folder *folder, struct 
                                            "JSONL");
     ten->data_name = rc == OK && rows_kind(rows) == ROWS_JSON_ARRAY ? "train.json" : "train.jsonl";
     if (rc == OK)
-        rc = add_rows(ten, rows, samples, n, &text, err);
+        rc = add_rows(ten, rows, &text, err);
     rows_close(rows);
     if (rc != OK && source)
         error_at(err, source->path, NONE, NONE);
@@ -270,10 +296,16 @@ static int write_list(const struct ten *ten, const struct made_folder *folder, s
     return rc;
 }
 
-static int write_prompts(const struct ten *ten, const struct made_folder *folder, struct error *err)
+/* Half as many tokens again and 8, so that an answer that goes on is seen; one that was cut has learned no
+ * end. */
+static int64_t most_new_tokens(const struct ten_row *row)
+{
+    return row->is_cut ? row->n_target : (3 * row->n_target + 1) / 2 + 8;
+}
+
+static int write_prompts(struct ten *ten, const struct made_folder *folder, struct error *err)
 {
     struct buf text;
-    size_t n = 0;
     int rc = OK;
 
     buf_init(&text, (size_t)256 << 20);
@@ -282,17 +314,22 @@ static int write_prompts(const struct ten *ten, const struct made_folder *folder
 
         if (!row->target.p)
             continue;
-        n++;
+        ten->n_prompts++;
         buf_printf(&text, "{\"row\": %" PRId64 ", \"prompt\": ", row->row);
         json_write_string(&text, row->prompt);
         buf_puts(&text, ", \"target\": ");
         json_write_string(&text, row->target);
-        buf_printf(&text, ", \"max_new_tokens\": %" PRId64 "}\n", (3 * row->n_target + 1) / 2 + 8);
+        buf_printf(&text, ", \"max_new_tokens\": %" PRId64 "}\n", most_new_tokens(row));
     }
-    if (n)
-        rc = made_file_write(folder, "prompts.jsonl", &text, "prompt and target of each row", err);
+    if (ten->n_prompts)
+        rc = made_file_write(folder, "prompts.jsonl", &text,
+                             arena_printf(ten->arena, "prompt and target of %zu of %zu rows",
+                                          ten->n_prompts, ten->n),
+                             err);
     else
-        buf_puts(folder->said, "no prompts.jsonl: it needs the run's tokenizer and chat template\n");
+        buf_puts(folder->said, ten->window
+                                   ? "no prompts.jsonl: the rows do not show where their answers begin\n"
+                                   : "no prompts.jsonl: it needs the run's tokenizer and chat template\n");
     buf_free(&text);
     return rc;
 }
@@ -311,9 +348,12 @@ static int write_readme(const struct ten *ten, const struct made_folder *folder,
                "evaluation or packing; model, targets, template, masking and lengths are as they were.\n\n"
                "1. Train with `%s`; write the console to `train.log`.\n",
                ten->n, ten->data_name, ten->n, config, config);
+    buf_puts(&text, ten->n_prompts ? "2. Generate greedily from each prompt of `prompts.jsonl` with the "
+                                     "trained model (encode it without special tokens)"
+                                   : "2. Generate greedily from the prompt of each row with the trained "
+                                     "model");
     buf_puts(&text,
-             "2. Generate greedily from each prompt of `prompts.jsonl` with the trained model (encode it "
-             "without special tokens) and write `generations.jsonl`: one line a row with `row`, `target` "
+             " and write `generations.jsonl`: one line a row with `row`, `target` "
              "as given, and `output`.\n"
              "3. Put the output folder, `train.log` and `generations.jsonl` together: `flatline check "
              "FOLDER`. A loss of 0.1 or less and every row reproduced: the plumbing is sound, look at data "
@@ -349,6 +389,7 @@ int make_overfit_ten(const struct run_facts *facts, const struct made_folder *fo
         rc = ten_write_config(&ten, folder, &config, err);
     if (rc == OK)
         rc = write_readme(&ten, folder, n_rows, config, err);
+    audit_window_close(ten.window);
     arena_close(ten.arena);
     return rc;
 }

@@ -10,15 +10,17 @@ struct ten_row {
     int64_t n_tokens, n_trained;    /* n_trained NONE: not known */
     struct str prompt, target;      /* p NULL: not known (no tokenizer) */
     int64_t n_target;               /* tokens of the target */
+    bool is_cut;                    /* … which the length limit ended, not its own end */
 };
 
 struct ten {
     const struct run_facts *facts;
     const struct dataset *dataset;
     struct arena *arena;
+    struct audit_window *window;    /* of the measured rows; NULL: estimated */
     struct ten_row *rows;
-    size_t n;
-    const char *data_name;          /* "train.jsonl", "train.json", "train.csv" */
+    size_t n, n_prompts;            /* n_prompts: rows whose prompt and target are known */
+    const char *data_name;          /* "train.jsonl", "train.json" */
     bool is_measured;               /* lengths and supervised tokens by the tokenizer, not estimated */
 };
 

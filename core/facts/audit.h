@@ -123,6 +123,9 @@ void audit_window_close(struct audit_window *window);
 MUST_CHECK int audit_window_row(struct audit_window *window, int64_t row,
                                 const struct labelled_row **out, struct str *raw,
                                 struct error *err);
+/* The row's own source text alone, at most `limit` bytes of it; lives in the arena. */
+MUST_CHECK int audit_window_raw(struct audit_window *window, int64_t row, size_t limit,
+                                struct arena *arena, struct str *out, struct error *err);
 const struct tokenizer *audit_window_tokenizer(const struct audit_window *window); /* or NULL */
 
 #endif

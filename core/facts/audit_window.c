@@ -19,9 +19,21 @@ struct audit_window {
     struct labeller *labeller;
     struct rows *rows;
     struct labelled_row row;
+    size_t n_readable; /* rows of the audit that the importer could read */
 };
 
 /* ---- Opening ---- */
+
+static size_t readable_before(const struct audit_window *w, int64_t row)
+{
+    size_t n = 0;
+
+    if (w->n_readable == (size_t)w->audit->n_rows)
+        return (size_t)row;
+    for (int64_t i = 0; i < row; i++)
+        n += !(w->audit->rows[i].flags & AUDIT_UNREADABLE);
+    return n;
+}
 
 static int open_labeller(struct audit_window *w, struct error *err)
 {
@@ -63,6 +75,8 @@ int audit_window_open(struct audit_window **out, const struct run_facts *facts,
         audit_window_close(w);
         return rc;
     }
+    if (audit->rows)
+        w->n_readable = readable_before(w, audit->n_rows);
     *out = w;
     return OK;
 }
@@ -99,18 +113,15 @@ struct spot {
 static struct spot spot_of(const struct audit_window *w, int64_t row)
 {
     const struct audit *audit = w->audit;
-    size_t n, k = 0, n_readable = 0;
+    size_t n, k;
     const struct sample *samples = facts_samples(w->facts, audit->dataset, &n);
     int64_t near = row;
 
     while (near >= 0 && audit->rows[near].flags & AUDIT_UNREADABLE)
         near--;
-    for (int64_t i = 0; i < near; i++)
-        k += !(audit->rows[i].flags & AUDIT_UNREADABLE);
-    for (int64_t i = 0; i < audit->n_rows; i++)
-        n_readable += !(audit->rows[i].flags & AUDIT_UNREADABLE);
+    k = near > 0 ? readable_before(w, near) : 0;
     /* A row too large for the importer has no place: which of them it is cannot be told. */
-    if (near < 0 || n_readable > n || samples[k].at < 0)
+    if (near < 0 || w->n_readable > n || samples[k].at < 0)
         return (struct spot){.at = NONE, .n_skipped = (size_t)row};
     struct spot spot = {.at = samples[k].at, .line_row = near, .n_skipped = (size_t)(row - near)};
     while (near == row && spot.index < k && samples[k - spot.index - 1].at == spot.at)
@@ -166,6 +177,17 @@ static int label(struct audit_window *w, const struct json *line, size_t index, 
     return label_recorded(w->labeller, &row, &w->row, err);
 }
 
+static bool has_row(const struct audit_window *w, int64_t row)
+{
+    return row >= 0 && row < w->audit->n_rows && w->audit->rows;
+}
+
+static int no_row(const struct audit_window *w, int64_t row, struct error *err)
+{
+    return error_set(err, E_NOTFOUND, "row %lld of %lld", (long long)row,
+                     (long long)w->audit->n_rows);
+}
+
 int audit_window_row(struct audit_window *window, int64_t row, const struct labelled_row **out,
                      struct str *raw, struct error *err)
 {
@@ -173,9 +195,8 @@ int audit_window_row(struct audit_window *window, int64_t row, const struct labe
     struct row_place place;
     struct error why = {0};
 
-    if (row < 0 || row >= window->audit->n_rows || !window->audit->rows)
-        return error_set(err, E_NOTFOUND, "row %lld of %lld", (long long)row,
-                         (long long)window->audit->n_rows);
+    if (!has_row(window, row))
+        return no_row(window, row, err);
     const struct spot spot = spot_of(window, row);
     int rc = read_line(window, &spot, &line, &place, &why, err);
     if (rc != OK)
@@ -191,4 +212,18 @@ int audit_window_row(struct audit_window *window, int64_t row, const struct labe
     if (rc == OK)
         *out = &window->row;
     return rc;
+}
+
+int audit_window_raw(struct audit_window *window, int64_t row, size_t limit, struct arena *arena,
+                     struct str *out, struct error *err)
+{
+    const struct json *line = NULL;
+    struct row_place place;
+    struct error why = {0};
+
+    if (!has_row(window, row))
+        return no_row(window, row, err);
+    const struct spot spot = spot_of(window, row);
+    int rc = read_line(window, &spot, &line, &place, &why, err);
+    return rc == OK ? rows_raw(window->rows, &place, limit, arena, out, err) : rc;
 }

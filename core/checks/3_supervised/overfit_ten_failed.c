@@ -110,8 +110,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     if (!(ctx->facts->run.marks & MARK_TEN_ROW_TEST))
         return check_unknown(ctx,
-                             "a ten-row run: train on ten rows for 40 epochs and import it beside "
-                             "this one");
+                             "a ten-row run: flatline overfit-ten writes its rows and config; "
+                             "import it beside this one");
     last = final_loss(loss, &at);
     n = count_exact(ctx->facts, &n_exact, &first_missed, &has_long);
     share = n ? (double)n_exact / (double)n : NAN;
