@@ -118,3 +118,4 @@ sh tests/bench/rendering.sh
 sh tests/bench/audit.sh
 sh tests/bench/loggers.sh
 sh tests/bench/tables.sh
+sh tests/bench/history.sh
