@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/facts/config_history.h"
 #include "tui/frame.h"
 #include "tui/keys.h"
 #include "views/verdict_words.h"
@@ -37,6 +38,17 @@ static int draw_reading(const struct desk *desk, struct canvas *canvas, int colu
     number_bytes(total, (double)desk->import_total);
     return canvas_printf(canvas, 0, column, STYLE_MESSAGE, "  reading %s of %s, %d%%", done, total,
                          (int)(100.0 * (double)desk->import_done / (double)desk->import_total));
+}
+
+/* "config a1b2c3d+dirty": the commit of the run's configuration. */
+static int draw_commit(const struct run_facts *facts, struct canvas *canvas, int column)
+{
+    const struct config_history *history = facts_has_history(facts) ? facts_history(facts) : NULL;
+
+    if (!history || !history->used)
+        return column;
+    return canvas_printf(canvas, 0, column, STYLE_DIM, "  config %.7s%s", history->used,
+                         history->is_dirty ? "+dirty" : "");
 }
 
 void app_draw_title(struct app *app, struct canvas *canvas)
@@ -76,6 +88,8 @@ void app_draw_title(struct app *app, struct canvas *canvas)
                            desk->facts->kind_is_assumed ? "?" : "");
     if (canvas->columns >= WIDE_COLUMNS && run->framework)
         column = canvas_printf(canvas, 0, column, STYLE_DIM, "  %s", run->framework);
+    if (canvas->columns >= WIDE_COLUMNS)
+        column = draw_commit(desk->facts, canvas, column);
     if (desk->baseline_id)
         for (size_t i = 0; i < desk->n_runs; i++)
             if (desk->runs[i].id == desk->baseline_id)
