@@ -17,6 +17,23 @@ static bool is_axolotl(const struct run_facts *facts)
     return packing && strcmp(packing->raw_name, "sample_packing") == 0;
 }
 
+/* padding_free flattens a batch as packing does; only with this strategy are borders lost. */
+static bool is_padding_free(const struct run_facts *facts)
+{
+    const char *strategy = facts_text(facts, "packing_strategy");
+
+    return facts_bool(facts, "padding_free") == 1 && strategy && strcmp(strategy, "wrapped") == 0;
+}
+
+/* Plain text is meant to be one stream. */
+static bool is_plain_text(const struct run_facts *facts)
+{
+    const struct dataset *dataset = NULL;
+
+    (void)facts_train_rows(facts, &dataset);
+    return dataset && dataset->form && strcmp(dataset->form, "text") == 0;
+}
+
 static bool applies(const struct run_facts *facts, const char **reason)
 {
     if (facts_event(facts, "packing-cross-contamination", NULL))
@@ -26,7 +43,8 @@ static bool applies(const struct run_facts *facts, const char **reason)
         return false;
     }
     *reason = "packing is off";
-    if (facts_bool(facts, "packing") == 1 || facts_bool(facts, "neat_packing") == 1)
+    if (facts_bool(facts, "packing") == 1 || facts_bool(facts, "neat_packing") == 1 ||
+        is_padding_free(facts))
         return true;
     return facts_bool(facts, "packing") < 0 && !facts_has_whole_arguments(facts);
 }
@@ -91,7 +109,15 @@ static int judge_strategy(struct check_ctx *ctx, const char *strategy, const cha
     bool is_wrapped = strategy && strcmp(strategy, "wrapped") == 0;
     int clean;
 
-    if (is_wrapped && ctx->facts->run.kind == KIND_SFT && !ctx->facts->kind_is_assumed) {
+    if (is_wrapped && facts_bool(ctx->facts, "packing") != 1 && is_padding_free(ctx->facts)) {
+        evidence_setting(ctx, facts_setting(ctx->facts, "padding_free"));
+        evidence_setting(ctx, facts_setting(ctx->facts, "packing_strategy"));
+        add_fixes(ctx);
+        return check_warn(ctx, CONFIDENCE_LIKELY, "wrapped",
+                          "padding_free with packing_strategy wrapped: samples are joined without a border");
+    }
+    if (is_wrapped && ctx->facts->run.kind == KIND_SFT && !ctx->facts->kind_is_assumed &&
+        !is_plain_text(ctx->facts)) {
         evidence_setting(ctx, facts_setting(ctx->facts, "packing_strategy"));
         add_fixes(ctx);
         return check_fail(ctx, CONFIDENCE_STRONG, "wrapped",
@@ -134,7 +160,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         add_fixes(ctx);
         return OK;
     }
-    if (facts_bool(facts, "packing") < 0 && facts_bool(facts, "neat_packing") < 0)
+    if (facts_bool(facts, "packing") < 0 && facts_bool(facts, "neat_packing") < 0 &&
+        !is_padding_free(facts))
         return check_unknown(ctx, "training_args.bin or the config (is packing on?)");
     if (is_llamafactory(facts))
         return judge_llamafactory(ctx);
@@ -146,7 +173,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_packing_cross_contamination = {
     .id = "packing-cross-contamination",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "Packed samples do not attend to each other",
