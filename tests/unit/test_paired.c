@@ -21,7 +21,8 @@ static void mcnemar_meets_the_exact_values(void **state)
     static const struct {
         int64_t b, c;
         double p;
-    } rows[] = {{0, 5, 0.0625}, {0, 6, 0.0312}, {5, 10, 0.3018}, {3, 12, 0.0352}, {8, 20, 0.0357}, {0, 0, 1.0}};
+    } rows[] = {{0, 5, 0.0625},  {0, 6, 0.0312},  {5, 10, 0.3018},
+                {3, 12, 0.0352}, {8, 20, 0.0357}, {0, 0, 1.0}};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
