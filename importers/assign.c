@@ -158,7 +158,9 @@ static int assign_log(struct assigning *a, const struct found *found, size_t *n,
 
 static bool is_config(const struct found *found)
 {
-    static const char *const IDS[] = {"hf_training_args", "llamafactory", "settings_file"};
+    static const char *const IDS[] = {"hf_training_args", "llamafactory", "axolotl",
+                                      "torchtune",        "litgpt",       "ms_swift",
+                                      "nemo",             "unsloth",      "settings_file"};
 
     for (size_t i = 0; found->importer && i < sizeof IDS / sizeof *IDS; i++)
         if (strcmp(found->importer->id, IDS[i]) == 0 && found->file->size < (1 << 20))
@@ -522,6 +524,9 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
     }
     for (size_t k = 0; k < a.n_runs; k++) {
         make_run(scene, a.runs[k], &runs[out->n_runs]);
+        rc = note_disagreements(scene, lists[k].files, lists[k].n, a.n_runs, err);
+        if (rc != OK)
+            return rc;
         add_folder_source(scene, a.runs[k], has_unreadable[k], &lists[k]);
         runs[out->n_runs].files = lists[k].files;
         runs[out->n_runs].n_files = lists[k].n;

@@ -15,6 +15,7 @@ struct plan_file {
     const char *role;
     const char *reason;         /* why this importer, this run, or why it is ignored */
     int64_t size;
+    const char *note;           /* on the file beside others of its run, or NULL; told when it is read */
 };
 
 struct plan_run {

@@ -233,6 +233,8 @@ static int read_file(struct importing *importing, const struct plan_run *run,
         return give_up(importing, rc, &why, err);
     }
     rc = settle(importing, source, &import, file, err);
+    if (rc == OK && file->note)
+        rc = sink_note(importing->sink, NOTE_WARN, NONE, NONE, err, "%s", file->note);
     if (rc == OK)
         rc = sink_end(importing->sink, import.read_to, import.state, err);
     else

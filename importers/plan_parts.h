@@ -5,6 +5,7 @@
  *   rows.c    the loss rows of a file, and whether two files tell of one run (rule 6)
  *   roles.c   splits and roles (rules 7, 8)
  *   assign.c  which run a file belongs to (rules 3, 4)
+ *   disagree.c  where files of one run tell different losses (rule 6)
  *   names.c   what the runs are called (rule 9) */
 #ifndef IMPORTERS_PLAN_PARTS_H
 #define IMPORTERS_PLAN_PARTS_H
@@ -80,6 +81,9 @@ MUST_CHECK int rows_read(const struct found *found, struct arena *arena, struct 
 /* At least 20 common places with an equal loss (all, but 3 at least, when there are fewer) and
  * none that differs. */
 bool rows_are_same(const struct loss_rows *a, const struct loss_rows *b);
+/* How many rows of b stand at a place that a has too, and at how many of them the loss differs. */
+void rows_compare(const struct loss_rows *a, const struct loss_rows *b, size_t *common,
+                  size_t *differing);
 /* Does a text file contain one of the words? Bounded; false when it cannot be read. */
 bool file_mentions(const char *path, const char *const *words, size_t n);
 
@@ -90,6 +94,11 @@ struct assigned {
     size_t n_runs;
 };
 MUST_CHECK int assign_files(struct scene *scene, struct assigned *out, struct error *err);
+
+/* ---- disagree.c ---- */
+/* Puts a note on files of one run whose loss differs from that of the most trusted one. */
+MUST_CHECK int note_disagreements(struct scene *scene, struct plan_file *files, size_t n,
+                                  size_t n_runs, struct error *err);
 
 /* ---- roles.c ---- */
 /* Split of a data set, role of an artefact, else the importer's own. */

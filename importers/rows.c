@@ -447,6 +447,20 @@ bool rows_are_same(const struct loss_rows *a, const struct loss_rows *b)
     return (common >= 3 && differing == 0) || (common >= 20 && differing * 20 <= common);
 }
 
+void rows_compare(const struct loss_rows *a, const struct loss_rows *b, size_t *common,
+                  size_t *differing)
+{
+    const struct places places = places_of(a, b);
+
+    *common = *differing = 0;
+    for (size_t j = 0; j < b->n; j++) {
+        int same = compare_row(a, b, &places, j);
+
+        *common += same >= 0;
+        *differing += same == 0;
+    }
+}
+
 bool file_mentions(const char *path, const char *const *words, size_t n)
 {
     struct source_file *file = NULL;

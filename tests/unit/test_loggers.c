@@ -353,6 +353,26 @@ static void each_run_of_a_database_is_a_run(void **state)
     buf_free(&text);
 }
 
+static void logs_that_disagree_are_told(void **state)
+{
+    struct planned *p = *state;
+    const char *events = "out/runs/Jan01_host/events.out.tfevents.1.host";
+
+    write_state(p->folder, "out/trainer_state.json", 9, 3);
+    write_events(p->folder, events, 1, 9, 4);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 1);
+    for (size_t k = 0; k < p->plan.runs[0].n_files; k++) {
+        const struct plan_file *file = &p->plan.runs[0].files[k];
+
+        if (strcmp(file->shown, events) != 0)
+            assert_null(file->note);
+        else
+            assert_string_equal(file->note, "the loss differs from that of out/trainer_state.json "
+                                            "at 9 of 9 common steps: the other one counts");
+    }
+}
+
 /* ---- Curves ---- */
 
 static void a_curve_goes_on_in_the_next_file(void **state)
@@ -423,6 +443,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_resume_of_wandb_keeps_its_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_run_of_a_database_is_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(logs_that_disagree_are_told, set_up, tear_down),
         cmocka_unit_test(a_curve_goes_on_in_the_next_file),
         cmocka_unit_test(another_attempt_does_not_go_on),
         cmocka_unit_test(a_metric_that_two_logs_have_is_counted_once),
