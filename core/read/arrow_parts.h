@@ -3,6 +3,7 @@
  *   arrow_schema.c    the schema message as a tree of fields
  *   arrow_messages.c  where the record batches and dictionaries stand
  *   arrow_buffers.c   the buffers of a batch, in windows or unpacked
+ *   arrow_dictionary.c  the values that indices refer to
  *   arrow_rows.c      rows from the batches */
 #ifndef CORE_READ_ARROW_PARTS_H
 #define CORE_READ_ARROW_PARTS_H
@@ -34,7 +35,8 @@ struct arrow_buffer {
 
 struct arrow_memory {
     struct source_file *file;
-    size_t n_bytes; /* of all buffers */
+    size_t n_bytes;      /* of all buffers */
+    struct arena *arena; /* of the table: parts of dictionaries */
 };
 
 /* n bytes of a buffer at an offset, borrowed until the next call on it. */
@@ -156,6 +158,11 @@ MUST_CHECK int arrow_messages_next(struct arrow_messages *messages, struct arrow
 MUST_CHECK int arrow_batch_assign(const struct flat_table *batch, const struct arrow_message *message,
                                   struct arrow_memory *memory, struct arrow_field *fields,
                                   struct error *err);
+/* The parts that hold for a batch, a number of a message. Nothing is read when they are there. */
+MUST_CHECK int arrow_dictionary_load(struct arrow_dictionary *dictionary,
+                                     const struct arrow_messages *messages, size_t batch,
+                                     struct arrow_memory *memory, struct error *why);
+void arrow_dictionary_free(struct arrow_dictionary *dictionary, struct arrow_memory *memory);
 void arrow_field_free_buffers(struct arrow_field *field, struct arrow_memory *memory);
 
 #endif

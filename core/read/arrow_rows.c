@@ -208,107 +208,6 @@ static void make_view(struct making *making, struct arrow_field *field, int64_t 
 
 /* ---- Dictionaries ---- */
 
-/* A copy of a type, to have the buffers of one part. */
-static struct arrow_field *copy_of(const struct arrow_field *type, struct arena *arena)
-{
-    struct arrow_field *copy = arena_alloc(arena, sizeof *copy);
-    struct arrow_field **last = copy ? &copy->child : NULL;
-
-    if (!copy)
-        return NULL;
-    *copy = *type;
-    copy->child = copy->next = NULL;
-    memset(copy->buffers, 0, sizeof copy->buffers);
-    copy->variadic = NULL;
-    copy->n_variadic = 0;
-    for (const struct arrow_field *child = type->child; child; child = child->next) {
-        *last = copy_of(child, arena);
-        if (!*last)
-            return NULL;
-        last = &(*last)->next;
-    }
-    return copy;
-}
-
-static void forget_parts(struct arrow *arrow, struct arrow_dictionary *dictionary)
-{
-    for (size_t i = 0; i < dictionary->n_parts; i++)
-        arrow_field_free_buffers(dictionary->parts[i].values, &arrow->memory);
-    dictionary->n_parts = 0;
-    dictionary->is_loaded = false;
-}
-
-static int load_part(struct arrow *arrow, struct arrow_dictionary *dictionary, size_t index,
-                     struct error *why)
-{
-    struct arrow_part *part = &dictionary->parts[dictionary->n_parts];
-    const struct arrow_message *message;
-    struct flat_table metadata, inner, batch;
-    char *bytes = NULL;
-
-    if (dictionary->messages[index] >= arrow->messages.n)
-        return error_set(why, E_PARSE, "a dictionary that is not there");
-    message = &arrow->messages.list[dictionary->messages[index]];
-    if (!part->values)
-        part->values = copy_of(dictionary->type, arrow->table.arena);
-    if (!part->values)
-        return error_set(why, E_NOMEM, "no memory for a dictionary");
-    int rc = arrow_metadata(&arrow->messages, message, &bytes, &metadata, why);
-    if (rc == OK && (!flat_child(&metadata, 8, &inner) || !flat_child(&inner, 6, &batch)))
-        rc = error_set(why, E_PARSE, "a dictionary without values");
-    if (rc == OK)
-        rc = arrow_batch_assign(&batch, message, &arrow->memory, part->values, why);
-    if (rc == OK)
-        part->length = part->values->length;
-    dictionary->n_parts++; /* also a bad one has buffers to be freed */
-    free(bytes);
-    return rc;
-}
-
-/* The messages that hold for the batch: from the last whole one before it on, in a file all. */
-static void parts_for(const struct arrow *arrow, const struct arrow_dictionary *dictionary,
-                      size_t *first, size_t *end)
-{
-    const struct arrow_message *list = arrow->messages.list;
-
-    *end = 0;
-    while (*end < dictionary->n_messages &&
-           (arrow->messages.is_file || dictionary->messages[*end] < arrow->batch))
-        ++*end;
-    *first = *end;
-    while (*first > 0 && dictionary->messages[*first - 1] < arrow->messages.n &&
-           list[dictionary->messages[--*first]].is_delta)
-        continue;
-}
-
-static int load_dictionary(struct arrow *arrow, struct arrow_dictionary *dictionary,
-                           struct error *why)
-{
-    size_t first, end;
-
-    parts_for(arrow, dictionary, &first, &end);
-    if (dictionary->is_loaded && dictionary->first_message == first &&
-        dictionary->end_message == end)
-        return OK;
-    forget_parts(arrow, dictionary);
-    if (end - first > TABLE_MAX_COLUMNS)
-        return error_set(why, E_LIMIT, "a dictionary of %zu parts", end - first);
-    size_t before = dictionary->parts ? dictionary->end_message - dictionary->first_message : 0;
-    if (end - first > before || !dictionary->parts) {
-        dictionary->parts =
-            arena_array(arrow->table.arena, end - first + 1, sizeof *dictionary->parts);
-        if (!dictionary->parts)
-            return error_set(why, E_NOMEM, "no memory for a dictionary");
-    }
-    dictionary->first_message = first;
-    dictionary->end_message = end;
-    int rc = OK;
-    for (size_t i = first; i < end && rc == OK; i++)
-        rc = load_part(arrow, dictionary, i, why);
-    dictionary->is_loaded = rc == OK;
-    return rc;
-}
-
 static void make_entry(struct making *making, struct arrow_field *field, int64_t at,
                        struct json *out)
 {
@@ -320,7 +219,8 @@ static void make_entry(struct making *making, struct arrow_field *field, int64_t
         return;
     uint64_t index = load(p, field->width);
     if (making->rc == OK)
-        making->rc = load_dictionary(making->arrow, dictionary, making->why);
+        making->rc = arrow_dictionary_load(dictionary, &making->arrow->messages, making->arrow->batch,
+                                           &making->arrow->memory, making->why);
     if (++making->depth > TABLE_MAX_DEPTH)
         fail(making, field, "dictionaries within dictionaries without end");
     for (size_t i = 0; making->rc == OK; i++) {
@@ -609,8 +509,7 @@ static void close_arrow(struct table *table)
         arrow_field_free_buffers(field, &arrow->memory);
     for (struct arrow_dictionary *dictionary = arrow->schema.dictionaries; dictionary;
          dictionary = dictionary->next) {
-        forget_parts(arrow, dictionary);
-        free(dictionary->messages);
+        arrow_dictionary_free(dictionary, &arrow->memory);
     }
     arrow_messages_free(&arrow->messages);
     arena_close(table->arena);
@@ -646,6 +545,7 @@ int arrow_open(struct table **out, struct source_file *file, struct error *err)
         return error_set(err, E_NOMEM, "no memory for a table");
     arrow->table = (struct table){.ops = &OPS, .arena = arena_open(TABLE_MEMORY_BYTES)};
     arrow->memory.file = arrow->messages.file = file;
+    arrow->memory.arena = arrow->table.arena;
     arrow->batch = NO_BATCH;
     int rc = arrow->table.arena ? read_schema(arrow, err)
                                 : error_set(err, E_NOMEM, "no memory for a table");

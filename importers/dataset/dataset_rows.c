@@ -1,6 +1,6 @@
 /* Data sets as JSON lines, one JSON array, CSV or TSV, plain or packed, and Parquet and Arrow: how many
- * rows, which columns, which form, which split. Read once in bounded memory; the texts stay in the file, each row's place
- * is kept (of the unpacked text, see core/read/rows.h). */
+ * rows, which columns, which form, which split. Read once in bounded memory; the texts stay in the file,
+ * each row's place is kept (of the unpacked text, of a table its number; see core/read/rows.h). */
 #include <string.h>
 #include <strings.h>
 
