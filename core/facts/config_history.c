@@ -302,9 +302,27 @@ static int keep_revision(void *ctx, int64_t ord, const struct revision *revision
     return k->n_waiting == BATCH || ord + 1 == FIRST_BATCH ? close_batch(k, ord + 1, err) : OK;
 }
 
+/* What the user writes meanwhile must not hang on a transaction of ours. */
+static int yield_between(void *ctx, struct error *err)
+{
+    struct keeper *k = ctx;
+
+    if (k->is_open) {
+        int rc = store_commit(k->store, err);
+
+        k->is_open = false;
+        if (rc != OK)
+            return rc;
+    }
+    return k->hooks->yield ? k->hooks->yield(k->hooks->ctx, err) : OK;
+}
+
 static int keep(struct keeper *k, const struct history_target *target, bool *is_whole, struct error *err)
 {
-    struct history_walk walk = {.target = target, .hooks = k->hooks, .take = keep_revision, .ctx = k};
+    const struct audit_hooks hooks = {
+        .cancel = k->hooks ? k->hooks->cancel : NULL, .yield = yield_between, .ctx = k};
+    struct history_walk walk = {
+        .target = target, .hooks = k->hooks ? &hooks : NULL, .take = keep_revision, .ctx = k};
     struct buf head;
     int rc = history_walk(&walk, err);
 
