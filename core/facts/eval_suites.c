@@ -282,6 +282,14 @@ static void compare(const struct run_facts *facts, struct arena *arena, struct e
     pair->p = newcombe_p(k1, a->n, k2, b->n);
 }
 
+void eval_compare(const struct run_facts *facts, struct arena *arena, const struct eval_suite *a,
+                  const struct eval_suite *b, struct eval_pair *out)
+{
+    *out = (struct eval_pair){.base = a, .candidate = b, .lost = NONE, .gained = NONE,
+                              .interval = {NAN, NAN}, .p = NAN};
+    compare(facts, arena, out);
+}
+
 bool eval_pairs_read(const struct run_facts *facts, struct arena *arena, struct eval_pair **pairs,
                      size_t *n)
 {
@@ -298,9 +306,7 @@ bool eval_pairs_read(const struct run_facts *facts, struct arena *arena, struct 
         if (!is_known(own) || eval_model_is_base(facts, own->model) || is_said_before(facts, i) ||
             !(base = base_of(facts, own)))
             continue;
-        list[*n] = (struct eval_pair){.base = base, .candidate = own, .lost = NONE,
-                                      .gained = NONE, .interval = {NAN, NAN}, .p = NAN};
-        compare(facts, arena, &list[(*n)++]);
+        eval_compare(facts, arena, base, own, &list[(*n)++]);
     }
     return true;
 }

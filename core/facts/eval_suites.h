@@ -30,6 +30,9 @@ struct eval_pair {
  * memory. */
 bool eval_pairs_read(const struct run_facts *facts, struct arena *arena, struct eval_pair **pairs,
                      size_t *n);
+/* Any two results on the same suite, such as those of two checkpoints: out->base is `a`. */
+void eval_compare(const struct run_facts *facts, struct arena *arena, const struct eval_suite *a,
+                  const struct eval_suite *b, struct eval_pair *out);
 /* "412 of 500", or "0.31 of 500 items" where scores are no counts. */
 const char *eval_reached(const struct eval_suite *suite, struct arena *arena);
 /* The smallest drop that the pair could have shown (F17): with the share of items that differ where it

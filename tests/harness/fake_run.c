@@ -408,6 +408,13 @@ void fake_suite(struct fake_run *run, const char *model, const char *suite, int6
     facts->n_eval_suites++;
 }
 
+void fake_step(struct fake_run *run, int64_t step)
+{
+    if (run->memory.lists.n_eval_suites == 0)
+        BUG("the step belongs to the suite that was added last");
+    run->suites[run->memory.lists.n_eval_suites - 1].step = step;
+}
+
 void fake_items(struct fake_run *run, const struct eval_item *items, size_t n)
 {
     size_t at = run->memory.n_item_sets;

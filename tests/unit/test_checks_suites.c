@@ -134,6 +134,33 @@ static void the_user_may_call_a_suite_general(void **state)
     fake_run_free(run);
 }
 
+static void the_items_of_two_checkpoints_decide_by_a_task_metric(void **state)
+{
+    const int64_t steps[] = {100, 200, 300};
+    const double metric[] = {0.5, 0.8, 0.6};
+    struct eval_item best[40], kept[40];
+    char names[40][8];
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    for (size_t i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "q%02zu", i);
+        best[i] = (struct eval_item){.item = names[i], .score = i < 32};
+        kept[i] = (struct eval_item){.item = names[i], .score = i < 20};
+    }
+    fake_curve_at(run, "eval_accuracy", steps, metric, 3);
+    fake_setting(run, "metric_for_best_model", "accuracy");
+    fake_suite(run, "run", "tickets", 0, 0);
+    fake_items(run, best, 40);
+    fake_step(run, 200);
+    fake_suite(run, "run", "tickets", 0, 0);
+    fake_items(run, kept, 40);
+    fake_step(run, 300);
+    judged_expect(run, &check_last_not_best, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "12 items lost"));
+    fake_run_free(run);
+}
+
 /* ---- dataset-unshuffled ---- */
 
 #define BLOCKS "{\"rows\":120,\"runs\":3,\"counts\":[40,40,40],\"edges\":[0,40,80]}"
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(the_same_items_decide_what_counts_alone_cannot),
         cmocka_unit_test(without_a_general_suite_it_is_not_known),
         cmocka_unit_test(the_user_may_call_a_suite_general),
+        cmocka_unit_test(the_items_of_two_checkpoints_decide_by_a_task_metric),
         cmocka_unit_test(rows_in_blocks_and_a_sequential_sampler_fail),
         cmocka_unit_test(rows_in_blocks_drawn_at_random_pass),
         cmocka_unit_test(mixed_rows_pass_whatever_the_sampler),

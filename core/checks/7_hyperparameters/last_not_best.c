@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/checks/checkpoint_evidence.h"
+#include "core/checks/suite_evidence.h"
 #include "core/facts/eval_points.h"
 #include "core/stats/curve.h"
 #include "core/stats/robust.h"
@@ -254,6 +255,40 @@ static const struct curve *metric_curve(struct check_ctx *ctx, const char *metri
     return name ? facts_curve(ctx->facts, name) : NULL;
 }
 
+/* The items of both checkpoints say whether the kept one is worse by more than chance (F15): the first
+ * suite that was scored item by item at both steps. False: there is none. */
+static bool judge_items(struct check_ctx *ctx, int64_t best, int64_t kept)
+{
+    const struct run_facts *facts = ctx->facts;
+
+    for (size_t i = 0; i < facts->n_eval_suites; i++)
+        for (size_t k = 0; k < facts->n_eval_suites; k++) {
+            const struct eval_suite *a = &facts->eval_suites[i], *b = &facts->eval_suites[k];
+            struct eval_pair pair;
+
+            if (a->step != best || b->step != kept || strcmp(a->suite, b->suite) != 0 ||
+                strcmp(a->metric, b->metric) != 0)
+                continue;
+            eval_compare(facts, ctx->arena, a, b, &pair);
+            if (!pair.is_paired || pair.why_not)
+                continue;
+            evidence_pair(ctx, &pair);
+            if (pair_fell(&pair))
+                check_fail(ctx, CONFIDENCE_STRONG, "",
+                           "on the same items of %s the kept checkpoint of step %lld reaches %.1f %%, that of "
+                           "step %lld %.1f %%",
+                           a->suite, (long long)kept, 100.0 * pair.p_candidate, (long long)best,
+                           100.0 * pair.p_base);
+            else
+                check_pass(ctx, CONFIDENCE_LIKELY,
+                           "on the same items of %s the checkpoints of step %lld and step %lld cannot be told "
+                           "apart",
+                           a->suite, (long long)kept, (long long)best);
+            return true;
+        }
+    return false;
+}
+
 /* By a metric of the task the kept one is the best, or the items have to say whether the
  * difference is more than chance. */
 static int judge_metric(struct check_ctx *ctx, const char *metric)
@@ -276,6 +311,8 @@ static int judge_metric(struct check_ctx *ctx, const char *metric)
                           e.curve->name, kept.why, e.value[best]);
     evidence_point(ctx, e.curve, e.at[best], "the best %s", e.curve->name);
     evidence_point(ctx, e.curve, e.at[at], "%s nearest to what was kept", e.curve->name);
+    if (judge_items(ctx, e.step[best], e.step[at]))
+        return OK;
     return check_unknown(ctx,
                          "scored items of the checkpoints of step %lld (%s %.4g) and step %lld "
                          "(%.4g, %s): whether they differ by more than chance",
