@@ -50,6 +50,7 @@ struct live {
     unsigned found;             /* LOOK_… of the last look */
     int64_t began_at, next_at;  /* monotonic ns */
     int64_t n_looks;
+    char said[200];             /* by a look: taken back when new rows come */
 };
 
 struct app {

@@ -1,6 +1,8 @@
 /* Following the run that is open: when to look, what a look means for the screen. The look itself is
  * the worker's. */
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "tui/frame.h"
@@ -175,8 +177,16 @@ void app_live_take(struct app *app, const struct job_message *message)
         app->facts_are_stale = true;
         app->may_be_outdated = true;
     }
-    if (message->text[0])
+    if (message->text[0]) {
+        snprintf(live->said, sizeof live->said, "%.199s", message->text);
         app_say(app, "%s", message->text);
-    else if (live->was_asked)
+        return;
+    }
+    if (live->said[0] && (live->found & LOOK_CHANGED)) {
+        if (strncmp(app->message, live->said, sizeof live->said - 1) == 0)
+            app->message[0] = '\0';
+        live->said[0] = '\0';
+    }
+    if (live->was_asked)
         app_say(app, live->found & LOOK_CHANGED ? "new rows were read" : "nothing has changed");
 }
