@@ -92,12 +92,11 @@ int mlflow_tag(struct import *import, const char *key, const char *value, struct
 int mlflow_status(struct import *import, const char *status, struct error *err)
 {
     char text[64];
-    bool is_death = strcmp(status, "FAILED") == 0 || strcmp(status, "KILLED") == 0;
 
     snprintf(text, sizeof text, "MLflow: the run is %.40s", status);
-    if (!is_death && strcmp(status, "RUNNING") == 0)
+    if (strcmp(status, "RUNNING") == 0)
         return OK;
-    const struct event event = {.kind = is_death ? "process-death" : "info",
+    const struct event event = {.kind = "logger-exit",
                                 .pattern = "mlflow-status",
                                 .step = NONE,
                                 .line = NONE,

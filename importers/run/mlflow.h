@@ -26,7 +26,7 @@ MUST_CHECK int mlflow_param(struct import *import, const char *key, const char *
 /* A tag, or a field of the run ("status"); names of people are left out. */
 MUST_CHECK int mlflow_tag(struct import *import, const char *key, const char *value,
                           struct error *err);
-/* FAILED and KILLED are the end of a process. */
+/* The event "logger-exit": 1 the status. None while it is RUNNING. */
 MUST_CHECK int mlflow_status(struct import *import, const char *status, struct error *err);
 
 /* ---- mlflow_db.c ---- */

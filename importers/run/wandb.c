@@ -94,7 +94,7 @@ static int take_exit(struct reader *reader, struct str record, int64_t byte, str
     snprintf(digits, sizeof digits, "%lld", (long long)code);
     snprintf(text, sizeof text, "W&B: the process ended with code %lld", (long long)code);
     const struct event event = {.seq = reader->n_records,
-                                .kind = code ? "process-death" : "info",
+                                .kind = "logger-exit",
                                 .pattern = "wandb-exit",
                                 .step = reader->history.rows.last_step,
                                 .line = NONE,
