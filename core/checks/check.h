@@ -44,6 +44,7 @@ enum need {
 struct gate {
     bool is_known;
     const struct check *failed;             /* NULL: none */
+    size_t n_seen;
 };
 
 struct check_ctx {

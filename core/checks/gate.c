@@ -15,6 +15,25 @@ static bool is_dismissed(const struct run_facts *facts, const char *id)
     return false;
 }
 
+static size_t count_gating(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < check_count(); i++)
+        n += check_at(i)->stage <= STAGE_SUPERVISED;
+    return n;
+}
+
+void gate_see(struct gate *gate, const struct run_facts *facts, const struct check *check,
+              enum verdict verdict)
+{
+    if (check->stage > STAGE_SUPERVISED)
+        return;
+    if (verdict == VERDICT_FAIL && !gate->failed && !is_dismissed(facts, check->id))
+        gate->failed = check;
+    gate->is_known = ++gate->n_seen == count_gating();
+}
+
 static int find(struct check_ctx *ctx, const struct check **failed, struct error *err)
 {
     for (size_t i = 0; i < check_count(); i++) {
@@ -47,6 +66,6 @@ int gate_failure(struct check_ctx *ctx, const struct check **failed, struct erro
     }
     int rc = find(ctx, failed, err);
     if (rc == OK && ctx->gate)
-        *ctx->gate = (struct gate){true, *failed};
+        *ctx->gate = (struct gate){.is_known = true, .failed = *failed};
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/checks/gate.h"
 #include "core/checks/registry.h"
 #include "core/facts/config_history.h"
 #include "core/store/store.h"
@@ -130,6 +131,8 @@ static int run_checks(struct session *s, const char *only, struct error *err)
         bool is_fresh = old && old->check_version == check->version && stored_hash == s->hash;
         /* All stored results carry one hash, so a stale one is renewed although it is not asked
          * for: it would pass for fresh otherwise. */
+        if (is_fresh)
+            gate_see(&s->gate, s->facts, check, old->verdict);
         if (is_fresh || !(is_asked(only, check->id) || old))
             continue;
         struct check_ctx ctx = {.facts = s->facts,
@@ -140,8 +143,10 @@ static int run_checks(struct session *s, const char *only, struct error *err)
         struct check_result result;
         arena_reset(s->scratch); /* a rule may copy whole curves */
         rc = check_run_one(check, &ctx, &result, err);
-        if (rc == OK)
+        if (rc == OK) {
+            gate_see(&s->gate, s->facts, check, result.verdict);
             keep_result(s->arena, &result, &results[n++]);
+        }
         if (rc == OK && arena_failed(s->arena))
             rc = error_set(err, E_NOMEM, "the results of the checks: out of memory");
     }
