@@ -206,7 +206,8 @@ void history_report(struct buf *out, const struct config_history *history,
     if (history->n_revisions == 0)
         buf_puts(out, "  no commit that can be read changed it\n");
     if (history->n_all > (int64_t)history->n_revisions)
-        buf_printf(out, "  and %lld older ones\n", (long long)(history->n_all - (int64_t)history->n_revisions));
+        buf_printf(out, "  and %lld older ones\n",
+                   (long long)(history->n_all - (int64_t)history->n_revisions));
     buf_putc(out, '\n');
     put_dirty(out, history, options);
     if (history->because)

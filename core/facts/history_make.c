@@ -94,7 +94,8 @@ static void describe_change(struct maker *m, const struct history_row *row, stru
     struct config_diff diff = {.n = 0};
 
     if (new->problem || old->problem) {
-        r->by_lines = arena_printf(m->scratch, "not compared: %s", new->problem ? new->problem : old->problem);
+        r->by_lines = arena_printf(m->scratch, "not compared: %s",
+                                   new->problem ? new->problem : old->problem);
         return;
     }
     *rc = config_diff_texts(row->path, old->text, new->text, m->scratch, &diff, err);

@@ -68,6 +68,9 @@ MUST_CHECK int history_walk(struct history_walk *walk, struct error *err);
 MUST_CHECK int history_text(struct repository *repository, const char *blob, struct arena *arena,
                             struct str *out, struct error *err);
 
+/* The notes of a walk, parsed. */
+void history_take_notes(const struct json *list, struct arena *arena, struct config_history *out);
+
 /* ---- The run (history_use.c) ---- */
 
 /* Fills run_file … is_dirty of a history whose revisions are there. facts NULL: no run. */

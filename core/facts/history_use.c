@@ -19,7 +19,8 @@ static const char *const HASH_NAMES[] = {
     "git_rev",     "git_head",    "commit_sha",      "code_commit", "code_version",    "code_revision",
     "git_version", "gitcommit",   "git_commit_sha",  "git_commit_id", "source_commit",
 };
-static const char *const BARE_NAMES[] = {"commit", "commit_hash", "commit_id", "sha", "hash", "revision", "head"};
+static const char *const BARE_NAMES[] = {"commit", "commit_hash", "commit_id", "sha",
+                                         "hash",   "revision",    "head"};
 
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {

@@ -44,8 +44,8 @@ struct repository_options {
 };
 
 /* `path` is a bundle, a git folder, or something inside a work tree: looked for upwards, not beyond the
- * file system nor the folders of GIT_CEILING_DIRECTORIES. E_NOTFOUND: no repository there. E_UNSUPPORTED: one that cannot be read, err says what it is
- * and what to do. E_GIT: damaged. options NULL: none. */
+ * file system nor the folders of GIT_CEILING_DIRECTORIES. E_NOTFOUND: no repository there. E_UNSUPPORTED:
+ * one that cannot be read, err says what it is and what to do. E_GIT: damaged. options NULL: none. */
 MUST_CHECK int repository_open(struct repository **out, const char *path,
                                const struct repository_options *options, struct error *err);
 void repository_close(struct repository *repository);   /* NULL allowed */

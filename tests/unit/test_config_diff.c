@@ -114,7 +114,8 @@ static void secrets_are_never_shown(void **state)
     (void)state;
     static const char *const NAMES[] = {"a.yaml", "a.py", "a.sh", "a.toml"};
     static const char *const TEXTS[][2] = {
-        {"hf_token: hf_abcdefghijklmnopqrstuvwx\nseed: 1\n", "hf_token: hf_ABCDEFGHIJKLMNOPQRSTUVWX\nseed: 2\n"},
+        {"hf_token: hf_abcdefghijklmnopqrstuvwx\nseed: 1\n",
+                "hf_token: hf_ABCDEFGHIJKLMNOPQRSTUVWX\nseed: 2\n"},
         {"api_key = 'topsecret1'\n", "api_key = 'topsecret2'\n"},
         {"python t.py --hub_token hf_abcdefghijklmnopqrstuvwx --seed 1\n",
          "python t.py --hub_token hf_ABCDEFGHIJKLMNOPQRSTUVWX --seed 2\n"},
@@ -134,7 +135,8 @@ static void odd_texts_do_no_harm(void **state)
 {
     (void)state;
     static const char *const ODD[] = {"", "\n", "[1, 2]\n", "a: &x [*x]\n", "x\n", "{{{{", "a: b: c: d\n",
-                                      "\xff\xfe\xfd: \x80\n", "? - a\n: b\n", "a: !!python/object:os.system x\n"};
+                                      "\xff\xfe\xfd: \x80\n", "? - a\n: b\n",
+                                              "a: !!python/object:os.system x\n"};
     static const char *const NAMES[] = {"a.yaml", "a.json", "a.toml", "a.sh", "a"};
     for (size_t n = 0; n < 5; n++)
         for (size_t i = 0; i < sizeof ODD / sizeof *ODD; i++)

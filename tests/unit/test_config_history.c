@@ -196,10 +196,12 @@ static void the_cache_answers_until_head_moves(void **state)
     assert_int_equal(history_of(f)->n_revisions, 3);
     uint64_t before = facts_histories_hash(f->run->facts);
     /* without a commit that can be read, only the cache knows */
-    assert_int_equal(rename(tempdir_path(f->run->folder, ".git/objects"), tempdir_path(f->run->folder, "kept")), 0);
+    assert_int_equal(rename(tempdir_path(f->run->folder, ".git/objects"),
+            tempdir_path(f->run->folder, "kept")), 0);
     assert_int_equal(mkdir(tempdir_path(f->run->folder, ".git/objects"), 0700), 0);
     assert_int_equal(rmdir(tempdir_path(f->run->folder, ".git/objects")), 0);
-    assert_int_equal(rename(tempdir_path(f->run->folder, "kept"), tempdir_path(f->run->folder, ".git/objects")), 0);
+    assert_int_equal(rename(tempdir_path(f->run->folder, "kept"), tempdir_path(f->run->folder,
+            ".git/objects")), 0);
     assert_int_equal(histories_refresh(f->run->facts, f->run->store, NULL, &f->run->err), OK);
     assert_true(before == facts_histories_hash(f->run->facts));
     git_repo_put(f->repo, "train.yaml", CONFIG("5e-4", "4"));

@@ -317,7 +317,8 @@ static void a_fifo_in_the_place_of_an_object_is_refused(void **state)
     struct fixture *f = *state;
 
     three_commits(f);
-    assert_int_equal(mkdir(below(f, ".git/objects/00"), 0700) == 0 || access(below(f, ".git/objects/00"), F_OK) == 0, 1);
+    assert_int_equal(mkdir(below(f, ".git/objects/00"), 0700) == 0 || access(below(f,
+            ".git/objects/00"), F_OK) == 0, 1);
     assert_int_equal(mkfifo(below(f, ".git/objects/00/00000000000000000000000000000000000000"), 0600), 0);
     (void)rows_of(f, f->top, "configs/sft.yaml");
     assert_int_equal(f->status, E_UNSUPPORTED);
