@@ -107,7 +107,7 @@ int import_setting(struct import *import, enum side side, const char *raw_name, 
     if (value && strlen(value) > SETTING_MAX_BYTES)
         return sink_note(import->sink, NOTE_INFO, line, NONE, err,
                          "%s: a value of %zu bytes was not kept", raw_name, strlen(value));
-    setting.name = config_name(side, raw_name, &inverts);
+    setting.name = config_name_of(import->framework, side, raw_name, &inverts);
     setting.value = setting.name ? config_value(setting.name, value, &setting.type) : value;
     if (setting.name && setting.value &&
         config_value_is_open(setting.name, setting.value, setting.type))

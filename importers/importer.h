@@ -38,6 +38,8 @@ struct import {
     void (*progress)(void *ctx, int64_t bytes_done); /* may be NULL */
     void *progress_ctx;
     int64_t max_rows; /* 0: all */
+    /* Set by the importer before its settings: whose words they are (config_names.h), or NULL. */
+    const char *framework;
     /* Set by the importer for the import summary. */
     int64_t n_rows;         /* metric rows, dataset rows, events … */
     const char *n_rows_are; /* "metric rows" */

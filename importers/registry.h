@@ -15,6 +15,13 @@
     X(mlflow_files)      \
     X(mlflow_db)         \
     X(deepspeed)         \
+    X(axolotl)           \
+    X(torchtune)         \
+    X(litgpt)            \
+    X(ms_swift)          \
+    X(nemo)              \
+    X(unsloth)           \
+    X(accelerate)        \
     X(peft_adapter)      \
     X(hf_model)          \
     X(model_card)        \

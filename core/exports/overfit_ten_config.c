@@ -323,7 +323,8 @@ static const struct source *find_config(const struct ten *ten, const struct json
         struct str path = str_of(source->path);
         struct error why;
 
-        if (strcmp(source->importer, "llamafactory") != 0 && strcmp(source->importer, "settings_file") != 0)
+        if (strcmp(source->importer, "llamafactory") != 0 && strcmp(source->importer, "axolotl") != 0 &&
+            strcmp(source->importer, "settings_file") != 0)
             continue;
         if ((str_ends(path, ".yaml") || str_ends(path, ".yml")) &&
             yaml_read_file(source->path, ten->arena, tree, &why) == OK && json_is(*tree, JSON_OBJECT))

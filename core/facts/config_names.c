@@ -9,23 +9,20 @@
  *   WHOLE_ONLY  means this only as the whole key, not as the last part of a nested one
  *   INVERTS     the value means the opposite
  *
+ * Nested keys (a dot in them) and words of one framework's own sense are in config_keys.c.
  * The names of config.json, adapter_config.json, generation_config.json, tokenizer_config.json and
  * of serving records are canonical as they are, but for the few of OTHER_SIDES. */
 #include "core/facts/config_names.h"
 
 #include <string.h>
 
-enum { SHARED = 1, WHOLE_ONLY = 2, INVERTS = 4 };
-
-struct spelling {
-    const char *raw, *name;
-    unsigned flags;
-};
+#include "core/facts/config_names_parts.h"
 
 static const struct spelling TRAIN_NAMES[] = {
     /* Model and kind */
     {"model_name_or_path", "model_name_or_path", 0},
     {"base_model", "model_name_or_path", 0},
+    {"base_model_config", "model_name_or_path", SHARED},
     {"model_path", "model_name_or_path", 0},
     {"pretrained_model_name_or_path", "model_name_or_path", 0},
     {"pretrained_model_name", "model_name_or_path", 0},
@@ -35,16 +32,20 @@ static const struct spelling TRAIN_NAMES[] = {
     {"checkpoint_dir", "model_name_or_path", SHARED | WHOLE_ONLY},
     {"base_model_name_or_path", "base_model_name_or_path", SHARED},
     {"model_revision", "model_revision", SHARED},
+    {"revision_of_model", "model_revision", 0},
     {"model_type", "model_type", SHARED},
     {"trust_remote_code", "trust_remote_code", 0},
     {"tokenizer_name_or_path", "tokenizer_name_or_path", SHARED},
     {"tokenizer_name", "tokenizer_name_or_path", SHARED},
+    {"tokenizer_config", "tokenizer_name_or_path", SHARED | WHOLE_ONLY},
+    {"tokenizer_dir", "tokenizer_name_or_path", SHARED},
     {"stage", "stage", SHARED | WHOLE_ONLY},
     {"rl", "rl", SHARED | WHOLE_ONLY},
     {"rlhf_type", "rl", SHARED},
     {"task_type", "task_type", SHARED},
     {"finetuning_type", "finetuning_type", 0},
     {"train_type", "finetuning_type", 0},
+    {"sft_type", "finetuning_type", 0},
     {"tuner_type", "finetuning_type", 0},
     {"adapter", "finetuning_type", SHARED | WHOLE_ONLY},
     {"peft_type", "finetuning_type", SHARED},
@@ -57,6 +58,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"reward_model_path", "reward_model", SHARED},
     {"ref_model", "ref_model", SHARED},
     {"adapter_name_or_path", "adapter_name_or_path", 0},
+    {"adapters", "adapter_name_or_path", SHARED | WHOLE_ONLY},
     {"lora_model_dir", "adapter_name_or_path", 0},
     {"resume_adapter", "adapter_name_or_path", 0},
     {"args_class", "args_class", SHARED},
@@ -67,6 +69,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"train_file", "dataset", 0},
     {"dataset_path", "dataset", SHARED},
     {"data_path", "dataset", SHARED},
+    {"pretraining_dataset", "dataset", 0},
     {"eval_dataset", "eval_dataset", SHARED | WHOLE_ONLY},
     {"val_dataset", "eval_dataset", SHARED},
     {"validation_file", "eval_dataset", 0},
@@ -96,9 +99,11 @@ static const struct spelling TRAIN_NAMES[] = {
     {"cutoff_len", "max_length", 0},
     {"sequence_len", "max_length", 0},
     {"max_seq_len", "max_length", 0},
+    {"packing_length", "packing_length", 0},
     {"model_max_length", "max_length", 0},
     {"max_source_length", "max_length", 0},
     {"max_prompt_length", "max_prompt_length", 0},
+    {"max_prompt_len", "max_prompt_length", 0},
     {"max_target_length", "max_target_length", 0},
     {"truncation_mode", "truncation_mode", SHARED},
     {"truncation_strategy", "truncation_mode", SHARED},
@@ -118,6 +123,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"train_on_source", "train_on_inputs", 0},
     {"mask_inputs", "train_on_inputs", INVERTS},
     {"mask_prompt", "train_on_inputs", INVERTS},
+    {"answer_only_loss", "train_on_inputs", INVERTS},
     {"mask_history", "mask_history", 0},
     {"roles_to_train", "roles_to_train", 0},
     {"train_on_eos", "train_on_eos", 0},
@@ -136,12 +142,14 @@ static const struct spelling TRAIN_NAMES[] = {
     {"sample_packing", "packing", 0},
     {"packed", "packing", 0},
     {"pack_sequences", "packing", 0},
+    {"packed_sequence", "packing", 0},
     {"use_packing", "packing", 0},
     {"eval_packing", "eval_packing", 0},
     {"eval_sample_packing", "eval_packing", 0},
     {"packing_strategy", "packing_strategy", 0},
     {"neat_packing", "neat_packing", 0},
     {"padding_free", "padding_free", 0},
+    {"batch_flattening", "padding_free", 0},
     {"attn_implementation", "attn_implementation", 0},
     {"_attn_implementation", "attn_implementation", 0},
     {"attn_impl", "attn_implementation", 0},
@@ -150,6 +158,10 @@ static const struct spelling TRAIN_NAMES[] = {
     {"use_flash_attn", "attn_implementation", 0},
     {"use_flash_attention_2", "attn_implementation", 0},
     {"use_flash_attention", "attn_implementation", 0},
+    {"sdp_attention", "sdp_attention", 0},
+    {"xformers_attention", "xformers_attention", 0},
+    {"flex_attention", "flex_attention", 0},
+    {"eager_attention", "eager_attention", 0},
     {"train_sampling_strategy", "train_sampling_strategy", 0},
     {"group_by_length", "group_by_length", 0},
     {"length_column_name", "length_column_name", 0},
@@ -174,7 +186,8 @@ static const struct spelling TRAIN_NAMES[] = {
     {"use_gradient_checkpointing", "gradient_checkpointing", 0},
     {"enable_activation_checkpointing", "gradient_checkpointing", 0},
     {"activation_checkpointing", "gradient_checkpointing", 0},
-    {"vit_gradient_checkpointing", "gradient_checkpointing", 0},
+    {"activations_checkpoint_granularity", "gradient_checkpointing", 0},
+    {"vit_gradient_checkpointing", "vit_gradient_checkpointing", 0},
     {"disable_gradient_checkpointing", "gradient_checkpointing", INVERTS},
     {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", 0},
     {"auto_find_batch_size", "auto_find_batch_size", 0},
@@ -197,10 +210,10 @@ static const struct spelling TRAIN_NAMES[] = {
     {"use_reentrant_gc", "use_reentrant_gc", SHARED},
     /* Precision and quantisation */
     {"bf16", "bf16", 0},
-    {"bf16.enabled", "bf16", 0},
+    {"bfloat16", "bf16", SHARED | WHOLE_ONLY},
     {"pure_bf16", "bf16", 0},
     {"fp16", "fp16", 0},
-    {"fp16.enabled", "fp16", 0},
+    {"float16", "fp16", SHARED | WHOLE_ONLY},
     {"bf16_full_eval", "bf16_full_eval", 0},
     {"fp16_full_eval", "fp16_full_eval", 0},
     {"tf32", "tf32", 0},
@@ -214,12 +227,8 @@ static const struct spelling TRAIN_NAMES[] = {
     {"dtype", "torch_dtype", SHARED},
     {"model_dtype", "torch_dtype", SHARED},
     {"infer_dtype", "torch_dtype", SHARED},
-    {"fp16.loss_scale", "fp16.loss_scale", 0},
-    {"fp16.initial_scale_power", "fp16.initial_scale_power", 0},
     {"initial_scale_power", "fp16.initial_scale_power", 0},
-    {"fp16.min_loss_scale", "fp16.min_loss_scale", 0},
     {"min_loss_scale", "fp16.min_loss_scale", 0},
-    {"fp16.loss_scale_window", "fp16.loss_scale_window", 0},
     {"loss_scale_window", "fp16.loss_scale_window", 0},
     {"load_in_4bit", "load_in_4bit", 0},
     {"use_4bit", "load_in_4bit", 0},
@@ -232,15 +241,16 @@ static const struct spelling TRAIN_NAMES[] = {
     {"bnb_4bit_compute_dtype", "bnb_4bit_compute_dtype", 0},
     {"bnb_4bit_quant_compute_dtype", "bnb_4bit_compute_dtype", 0},
     {"bnb_4bit_quant_type", "bnb_4bit_quant_type", 0},
+    {"quantization_type", "bnb_4bit_quant_type", SHARED},
+    {"bnb_4bit_use_double_quant", "bnb_4bit_use_double_quant", 0},
+    {"double_quantization", "bnb_4bit_use_double_quant", 0},
     /* Optimiser and schedule */
     {"learning_rate", "learning_rate", 0},
     {"lr", "learning_rate", 0},
-    {"optimizer.params.lr", "learning_rate", 0},
     {"peak_lr", "learning_rate", 0},
     {"actor_learning_rate", "learning_rate", 0},
     {"lr_scheduler_type", "lr_scheduler_type", 0},
     {"lr_scheduler", "lr_scheduler_type", 0},
-    {"scheduler.type", "lr_scheduler_type", 0},
     {"lr_schedule", "lr_scheduler_type", 0},
     {"lr_decay_style", "lr_scheduler_type", 0},
     {"lr_scheduler_kwargs", "lr_scheduler_kwargs", 0},
@@ -256,7 +266,6 @@ static const struct spelling TRAIN_NAMES[] = {
     {"num_train_epochs", "num_train_epochs", 0},
     {"num_epochs", "num_train_epochs", 0},
     {"epochs", "num_train_epochs", WHOLE_ONLY},
-    {"train.epochs", "num_train_epochs", 0},
     {"max_epochs", "num_train_epochs", 0},
     {"n_epochs", "num_train_epochs", 0},
     {"max_steps", "max_steps", 0},
@@ -265,14 +274,11 @@ static const struct spelling TRAIN_NAMES[] = {
     {"max_steps_total", "max_steps", 0},
     {"optim", "optim", 0},
     {"optimizer", "optim", SHARED},
-    {"optimizer.type", "optim", SHARED},
     {"optim_args", "optim_args", 0},
     {"weight_decay", "weight_decay", 0},
-    {"optimizer.params.weight_decay", "weight_decay", 0},
     {"adam_beta1", "adam_beta1", 0},
     {"adam_beta2", "adam_beta2", 0},
     {"adam_epsilon", "adam_epsilon", 0},
-    {"optimizer.params.eps", "adam_epsilon", 0},
     {"max_grad_norm", "max_grad_norm", 0},
     {"gradient_clipping", "max_grad_norm", 0},
     {"gradient_clip_val", "max_grad_norm", 0},
@@ -280,7 +286,9 @@ static const struct spelling TRAIN_NAMES[] = {
     {"grad_clip", "max_grad_norm", 0},
     {"clip_grad", "max_grad_norm", 0},
     {"neftune_noise_alpha", "neftune_noise_alpha", 0},
+    {"noisy_embedding_alpha", "neftune_noise_alpha", 0},
     {"seed", "seed", SHARED},
+    {"random_seed", "seed", SHARED},
     {"data_seed", "data_seed", 0},
     {"full_determinism", "full_determinism", 0},
     {"learning_rate_embedding", "learning_rate_embedding", 0},
@@ -288,8 +296,11 @@ static const struct spelling TRAIN_NAMES[] = {
     {"embedding_lr", "learning_rate_embedding", 0},
     {"loraplus_lr_ratio", "loraplus_lr_ratio", 0},
     {"loraplus_ratio", "loraplus_lr_ratio", 0},
+    {"lorap_lr_ratio", "loraplus_lr_ratio", 0},
+    {"loraplus_lr_embedding", "loraplus_lr_embedding", 0},
     {"min_lr", "min_lr", SHARED},
     {"min_lr_rate", "min_lr_rate", SHARED},
+    {"cosine_min_lr_ratio", "min_lr_rate", 0},
     /* Adapter */
     {"lora_r", "lora_r", 0},
     {"lora_rank", "lora_r", 0},
@@ -326,12 +337,16 @@ static const struct spelling TRAIN_NAMES[] = {
     {"bias", "bias", SHARED | WHOLE_ONLY},
     {"lora_bias", "bias", SHARED | WHOLE_ONLY},
     {"init_lora_weights", "init_lora_weights", 0},
+    {"init_weights", "init_lora_weights", SHARED | WHOLE_ONLY},
     {"peft_init_lora_weights", "init_lora_weights", 0},
     {"rank_pattern", "rank_pattern", 0},
+    {"lora_rank_pattern", "rank_pattern", 0},
     {"alpha_pattern", "alpha_pattern", 0},
+    {"lora_alpha_pattern", "alpha_pattern", 0},
     {"inference_mode", "inference_mode", SHARED},
     {"freeze_trainable_layers", "freeze_trainable_layers", 0},
     {"freeze_vision_tower", "freeze_vision_tower", 0},
+    {"freeze_vit", "freeze_vision_tower", 0},
     {"unfrozen_parameters", "unfrozen_parameters", 0},
     {"merge_lora", "merge_lora", SHARED},
     /* Logging, evaluation, saving */
@@ -344,6 +359,10 @@ static const struct spelling TRAIN_NAMES[] = {
     {"log_level", "log_level", SHARED},
     {"report_to", "report_to", 0},
     {"run_name", "run_name", SHARED},
+    {"wandb_name", "run_name", SHARED},
+    {"mlflow_run_name", "run_name", SHARED},
+    {"swanlab_run_name", "run_name", SHARED},
+    {"swanlab_exp_name", "run_name", SHARED},
     {"eval_strategy", "eval_strategy", 0},
     {"evaluation_strategy", "eval_strategy", 0},
     {"eval_steps", "eval_steps", 0},
@@ -379,7 +398,9 @@ static const struct spelling TRAIN_NAMES[] = {
     {"rl_beta", "beta", SHARED | WHOLE_ONLY},
     {"loss_type", "loss_type", SHARED | WHOLE_ONLY},
     {"pref_loss", "loss_type", SHARED | WHOLE_ONLY},
+    {"dpo_loss_type", "loss_type", SHARED},
     {"loss_weights", "loss_weights", SHARED},
+    {"dpo_loss_weights", "loss_weights", SHARED},
     {"label_smoothing", "label_smoothing", SHARED},
     {"dpo_label_smoothing", "label_smoothing", SHARED},
     {"ld_alpha", "ld_alpha", 0},
@@ -387,7 +408,11 @@ static const struct spelling TRAIN_NAMES[] = {
     {"pref_ftx", "pref_ftx", 0},
     {"simpo_gamma", "simpo_gamma", 0},
     {"desirable_weight", "desirable_weight", 0},
+    {"kto_desirable_weight", "desirable_weight", 0},
+    {"kto_chosen_weight", "desirable_weight", 0},
     {"undesirable_weight", "undesirable_weight", 0},
+    {"kto_undesirable_weight", "undesirable_weight", 0},
+    {"kto_rejected_weight", "undesirable_weight", 0},
     {"num_generations", "num_generations", 0},
     {"num_return_sequences", "num_generations", 0},
     {"n_samples_per_prompt", "num_generations", 0},
@@ -411,6 +436,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"importance_sampling_level", "importance_sampling_level", 0},
     {"init_kl_coef", "init_kl_coef", 0},
     {"kl_coef", "init_kl_coef", 0},
+    {"kl_coeff", "init_kl_coef", 0},
     {"kl_penalty_coef", "init_kl_coef", 0},
     {"init_kl_coefficient", "init_kl_coef", 0},
     {"target_kl", "target_kl", 0},
@@ -431,34 +457,23 @@ static const struct spelling TRAIN_NAMES[] = {
     {"missing_eos_penalty", "missing_eos_penalty", 0},
     {"precompute_ref_log_probs", "precompute_ref_log_probs", 0},
     {"pad_token_id", "pad_token_id", SHARED},
-    /* Facts that importers state in this form */
-    {"dataset.num_rows", "dataset.num_rows", SHARED},
-    {"generations.n_pairs", "generations.n_pairs", SHARED},
-    {"generations.n_identical", "generations.n_identical", SHARED},
     /* Processes and sharding */
     {"world_size", "world_size", SHARED},
     {"num_processes", "world_size", SHARED},
     {"nproc_per_node", "world_size", SHARED},
     {"n_gpus", "world_size", SHARED},
     {"num_gpus", "world_size", SHARED},
+    {"ray_num_workers", "world_size", SHARED},
     {"devices", "world_size", WHOLE_ONLY},
-    {"trainer.devices", "world_size", SHARED},
     {"local_rank", "local_rank", SHARED},
     {"n_gpu", "n_gpu", SHARED},
     {"_n_gpu", "n_gpu", SHARED},
     {"deepspeed", "deepspeed", SHARED | WHOLE_ONLY},
     {"deepspeed_config_file", "deepspeed", SHARED | WHOLE_ONLY},
     {"zero_stage", "zero_stage", 0},
-    {"zero_optimization.stage", "zero_stage", 0},
     {"offload_optimizer_device", "offload_optimizer_device", 0},
-    {"zero_optimization.offload_optimizer.device", "offload_optimizer_device", 0},
     {"offload_param_device", "offload_param_device", 0},
-    {"zero_optimization.offload_param.device", "offload_param_device", 0},
     {"stage3_gather_16bit_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
-    {"zero_optimization.stage3_gather_16bit_weights_on_model_save",
-     "stage3_gather_16bit_weights_on_model_save", 0},
-    {"zero_optimization.stage3_gather_fp16_weights_on_model_save",
-     "stage3_gather_16bit_weights_on_model_save", 0},
     {"stage3_gather_fp16_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save", 0},
     {"zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save", 0},
     {"fsdp", "fsdp", SHARED | WHOLE_ONLY},
@@ -509,19 +524,47 @@ static const struct spelling *find(const char *raw_name)
     return NULL;
 }
 
-/* The whole key, else its last part when that says enough alone. */
-static const struct spelling *find_nested(const char *raw_name)
+static const struct spelling *find_nested_key(const char *key)
 {
-    const struct spelling *whole = find(raw_name);
-    const char *dot = strrchr(raw_name, '.');
+    size_t n;
+    const struct spelling *keys = config_nested_keys(&n);
 
-    if (whole || !dot)
-        return whole;
-    const struct spelling *part = find(dot + 1);
-    return part && !(part->flags & WHOLE_ONLY) ? part : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(keys[i].raw, key) == 0)
+            return &keys[i];
+    return NULL;
 }
 
-const char *config_name(enum side side, const char *raw_name, bool *inverts)
+/* The whole key, else its longest ending, the last part only where that says enough alone. */
+static const struct spelling *find_ending(const char *raw_name)
+{
+    const char *end = raw_name;
+    const struct spelling *found = NULL;
+
+    for (const char *dot = strchr(end, '.'); dot && !found; dot = strchr(end, '.')) {
+        found = find_nested_key(end);
+        end = dot + 1;
+    }
+    if (found)
+        return found;
+    found = find(end);
+    return found && (end == raw_name || !(found->flags & WHOLE_ONLY)) ? found : NULL;
+}
+
+static const struct spelling *find_own(const char *framework, const char *raw_name)
+{
+    size_t n;
+    const struct own_spelling *words = config_own_words(&n);
+
+    for (size_t i = 0; framework && i < n; i++)
+        if (strcmp(words[i].framework, framework) == 0 &&
+            strcmp(words[i].spelling.raw, raw_name) == 0)
+            return &words[i].spelling;
+    return NULL;
+}
+
+const char *config_name_of(const char *framework, enum side side, const char *raw_name,
+                           bool *inverts)
 {
     *inverts = false;
     if (side != SIDE_TRAIN && side != SIDE_EVAL) {
@@ -530,16 +573,23 @@ const char *config_name(enum side side, const char *raw_name, bool *inverts)
                 return OTHER_SIDES[i].name;
         return raw_name;
     }
-    const struct spelling *spelling = find_nested(raw_name);
+    const struct spelling *spelling = find_own(framework, raw_name);
+    if (!spelling)
+        spelling = find_ending(raw_name);
     if (!spelling)
         return NULL;
     *inverts = (spelling->flags & INVERTS) != 0;
     return spelling->name;
 }
 
+const char *config_name(enum side side, const char *raw_name, bool *inverts)
+{
+    return config_name_of(NULL, side, raw_name, inverts);
+}
+
 bool config_name_is_known(const char *raw_name)
 {
-    const struct spelling *spelling = find_nested(raw_name);
+    const struct spelling *spelling = find_ending(raw_name);
 
-    return spelling && !(spelling->flags & SHARED);
+    return spelling && spelling->name && !(spelling->flags & SHARED);
 }

@@ -12,9 +12,14 @@
 #include "core/model.h"
 
 /* Canonical name for a raw key on a side, or NULL. `.`-joined nested keys are looked up whole
- * ("fp16.enabled", "zero_optimization.stage"), then by their last part where that is unambiguous.
+ * ("fp16.enabled"), then by ever shorter endings ("deepspeed.zero_optimization.stage"), by their
+ * last part alone where that is unambiguous.
  * *inverts is set when the raw value means the opposite. */
 const char *config_name(enum side side, const char *raw_name, bool *inverts);
+/* The same in the words of one framework ("torchtune": an importer's id), which may use a word in a
+ * sense of its own: its batch_size is a device's, axolotl's is the whole step's. NULL: no such words. */
+const char *config_name_of(const char *framework, enum side side, const char *raw_name,
+                           bool *inverts);
 /* Is it a training setting of any framework? A mapping with two or more such keys is a settings
  * file. Words that other files use as well ("beta", "stage", "r", "dataset") are not counted. */
 bool config_name_is_known(const char *raw_name);

@@ -19,9 +19,35 @@ static const struct value_spelling VALUES[] = {
     {"torch_dtype", "torch.bfloat16", "bfloat16"},
     {"torch_dtype", "torch.float16", "float16"},
     {"torch_dtype", "torch.float32", "float32"},
+    {"torch_dtype", "bf16", "bfloat16"},
+    {"torch_dtype", "fp16", "float16"},
+    {"torch_dtype", "fp32", "float32"},
+    {"gradient_checkpointing", "full", "true"},
+    {"gradient_checkpointing", "selective", "true"},
+    {"gradient_checkpointing", "offload", "true"},
+    {"gradient_checkpointing", "offload_disk", "true"},
+    {"greater_is_better", "min", "false"},
+    {"greater_is_better", "max", "true"},
+    {"lr_scheduler_type", "torchtune.training.lr_schedulers.get_cosine_schedule_with_warmup",
+     "cosine"},
+    {"lr_scheduler_type", "torchtune.modules.get_cosine_schedule_with_warmup", "cosine"},
+    {"lr_scheduler_type", "CosineAnnealing", "cosine"},
+    {"lr_scheduler_type", "WarmupLR", "constant_with_warmup"},
+    {"lr_scheduler_type", "WarmupDecayLR", "linear"},
+    {"lr_scheduler_type", "WarmupCosineLR", "cosine"},
+    {"optim", "torch.optim.AdamW", "adamw_torch"},
+    {"optim", "torch.optim.SGD", "sgd"},
+    {"optim", "bitsandbytes.optim.AdamW8bit", "adamw_bnb_8bit"},
+    {"optim", "bitsandbytes.optim.PagedAdamW8bit", "paged_adamw_8bit"},
+    {"optim", "bitsandbytes.optim.PagedAdamW", "paged_adamw_32bit"},
     {"bf16", "null", "false"},
     {"fp16", "null", "false"},
 };
+
+static bool is_switch(const char *value)
+{
+    return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+}
 
 const char *config_value(const char *name, const char *value, enum value_type *type)
 {
@@ -29,15 +55,25 @@ const char *config_value(const char *name, const char *value, enum value_type *t
         return value;
     for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++)
         if (strcmp(VALUES[i].name, name) == 0 && strcasecmp(VALUES[i].raw, value) == 0) {
-            *type = *type == VALUE_NULL ? VALUE_BOOL : VALUE_TEXT;
+            *type = is_switch(VALUES[i].value) ? VALUE_BOOL : VALUE_TEXT;
             return VALUES[i].value;
         }
     return value;
 }
 
+/* "${output_dir}": what another setting, or a variable, says. */
+static bool is_reference(const char *value)
+{
+    size_t n = strlen(value);
+
+    return n > 3 && strncmp(value, "${", 2) == 0 && strchr(value, '}') == value + n - 1;
+}
+
 bool config_value_is_open(const char *name, const char *value, enum value_type type)
 {
     if (type == VALUE_TEXT && (*value == '\0' || strcasecmp(value, "auto") == 0))
+        return true;
+    if (type == VALUE_TEXT && is_reference(value))
         return true;
     /* "no flash attention" does not say which other one */
     return strcmp(name, "attn_implementation") == 0 && strcasecmp(value, "false") == 0;
@@ -64,6 +100,17 @@ static const struct implication IMPLICATIONS[] = {
     {"quantization_bit", "4", "load_in_4bit", "true", VALUE_BOOL},
     {"quantization_bit", "8", "load_in_8bit", "true", VALUE_BOOL},
     {"adapter", "qlora", "load_in_4bit", "true", VALUE_BOOL},
+    {"quant_bits", "4", "load_in_4bit", "true", VALUE_BOOL},
+    {"quant_bits", "8", "load_in_8bit", "true", VALUE_BOOL},
+    {"quantize", "bnb.nf4", "load_in_4bit", "true", VALUE_BOOL},
+    {"quantize", "bnb.nf4-dq", "load_in_4bit", "true", VALUE_BOOL},
+    {"quantize", "bnb.fp4", "load_in_4bit", "true", VALUE_BOOL},
+    {"quantize", "bnb.fp4-dq", "load_in_4bit", "true", VALUE_BOOL},
+    {"quantize", "bnb.int8-training", "load_in_8bit", "true", VALUE_BOOL},
+    {"dtype", "bf16", "bf16", "true", VALUE_BOOL}, /* where dtype is the precision */
+    {"sdp_attention", "true", "attn_implementation", "sdpa", VALUE_TEXT},
+    {"flex_attention", "true", "attn_implementation", "flex_attention", VALUE_TEXT},
+    {"eager_attention", "true", "attn_implementation", "eager", VALUE_TEXT},
 };
 
 const char *config_implied(const char *raw_name, const char *value, size_t i, const char **implied,

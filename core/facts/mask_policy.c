@@ -23,7 +23,8 @@ const struct event *policy_event(const struct policy_maker *maker, const char *p
     return NULL;
 }
 
-const char *policy_place(const struct policy_maker *maker, int64_t source_id, int64_t line)
+/* "train.log:12", "training_args.bin". */
+static const char *policy_place(const struct policy_maker *maker, int64_t source_id, int64_t line)
 {
     const char *name = facts_file_name(maker->facts, source_id);
 
@@ -197,12 +198,14 @@ static const struct proof LLAMAFACTORY = {
     .raw = {"train_on_prompt", "mask_history", "dataset_dir", "neat_packing"},
 };
 static const struct proof AXOLOTL = {
+    .importers = {"axolotl"},
     .event = "axolotl-",
     .package = "axolotl",
     .raw = {"sequence_len", "roles_to_train", "train_on_eos", "sample_packing",
             "excess_length_strategy"},
 };
 static const struct proof UNSLOTH = {
+    .importers = {"unsloth"},
     .class = "unsloth",
     .event = "unsloth-",
     .package = "unsloth",
@@ -261,6 +264,29 @@ static void unknown(struct policy_maker *maker)
                      ASK_FOR_LABELS);
 }
 
+/* Trainers that make their labels in a way of their own, by their settings files. */
+static bool is_not_simulated(struct policy_maker *maker)
+{
+    static const struct {
+        const char *importer, *shown;
+    } TRAINERS[] = {{"ms_swift", "ms-swift"},
+                    {"torchtune", "torchtune"},
+                    {"litgpt", "LitGPT"},
+                    {"nemo", "NeMo"}};
+
+    for (size_t i = 0; i < sizeof TRAINERS / sizeof *TRAINERS; i++) {
+        const struct proof proof = {.importers = {TRAINERS[i].importer}};
+
+        if (!by_importer(maker, &proof))
+            continue;
+        maker->out->framework = TRAINERS[i].shown;
+        maker->out->missing = arena_printf(maker->arena, "%s (labels of %s are not simulated)",
+                                           ASK_FOR_LABELS, TRAINERS[i].shown);
+        return true;
+    }
+    return false;
+}
+
 static bool is_simulated_kind(enum run_kind kind)
 {
     return kind == KIND_SFT || kind == KIND_PRETRAINING || kind == KIND_SEQ2SEQ ||
@@ -288,6 +314,8 @@ static void choose(struct policy_maker *maker)
     } else if (is_proven(maker, &UNSLOTH)) {
         out->framework = versioned(maker, "Unsloth", "unsloth");
         policy_unsloth(maker);
+    } else if (is_not_simulated(maker)) {
+        return;
     } else if (is_proven(maker, &TRL) ||
                (!is_other_trainer(maker) && is_proven(maker, &TRL_LOOSE))) {
         out->framework = versioned(maker, "TRL", "trl");

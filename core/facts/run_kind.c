@@ -128,14 +128,17 @@ static bool has_importer(const struct run_facts *facts, const char *importer)
 
 /* ---- The kinds, in the order of CHECKS.md 2.1 ---- */
 
+/* A word for the kind ("dpo") counts more than settings of another one: some trainers record the
+ * defaults of all. */
 static bool is_grpo(const struct run_facts *facts)
 {
     static const char *const RL[] = {"grpo", "rloo", "dapo", NULL};
     const char *class = args_class(facts);
 
     return (has_series(facts, "reward") && has_series(facts, "reward_std")) ||
-           is_stated(facts, "num_generations") || contains(class, "GRPO") ||
-           contains(class, "RLOO") || is_word(facts_text(facts, "rl"), RL);
+           (is_stated(facts, "num_generations") && !facts_text(facts, "rl")) ||
+           contains(class, "GRPO") || contains(class, "RLOO") ||
+           is_word(facts_text(facts, "rl"), RL);
 }
 
 static bool is_ppo(const struct run_facts *facts)
@@ -144,9 +147,9 @@ static bool is_ppo(const struct run_facts *facts)
     const char *class = args_class(facts);
 
     return has_series(facts, "objective/kl") || has_series(facts, "env/reward_mean") ||
-           has_series_beginning(facts, "ppo/") || is_stated(facts, "init_kl_coef") ||
-           is_stated(facts, "kl_coef") || contains(class, "PPOConfig") ||
-           contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) ||
+           has_series_beginning(facts, "ppo/") ||
+           (is_stated(facts, "init_kl_coef") && !facts_text(facts, "rl")) ||
+           contains(class, "PPOConfig") || contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) ||
            is_word(facts_text(facts, "stage"), PPO) || is_word(facts_text(facts, "rl"), PPO);
 }
 
@@ -248,6 +251,12 @@ static bool is_classification(const struct run_facts *facts)
            (has_class_labels(facts) && !architecture_ends(facts, "ForCausalLM"));
 }
 
+/* Its arguments are a class of its own, named after transformers' Seq2SeqTrainingArguments. */
+static bool is_ms_swift(const struct run_facts *facts)
+{
+    return has_importer(facts, "ms_swift") || contains(args_class(facts), "swift.");
+}
+
 static bool is_llamafactory(const struct run_facts *facts)
 {
     const char *class = args_class(facts);
@@ -281,6 +290,7 @@ static bool is_seq2seq(const struct run_facts *facts)
         has_encoder(facts))
         return true;
     return contains(args_class(facts), "Seq2Seq") && !is_llamafactory(facts) &&
+           !is_ms_swift(facts) &&
            !task_type_is(facts, OTHER) && !has_importer(facts, "peft_adapter") &&
            !facts_setting_on(facts, SIDE_MODEL, "architectures");
 }
@@ -484,10 +494,15 @@ const char *run_framework(const struct run_facts *facts, struct arena *arena)
 
     if (is_llamafactory(facts))
         return named(facts, arena, "LLaMA-Factory", "llamafactory");
-    if (has_pattern(facts, "axolotl-"))
+    if (has_pattern(facts, "axolotl-") || has_importer(facts, "axolotl"))
         return named(facts, arena, "axolotl", "axolotl");
-    if (has_pattern(facts, "unsloth-") || contains(class, "unsloth"))
+    if (has_pattern(facts, "unsloth-") || contains(class, "unsloth") ||
+        has_importer(facts, "unsloth"))
         return named(facts, arena, "Unsloth", "unsloth");
+    if (is_ms_swift(facts))
+        return named(facts, arena, "ms-swift", "ms-swift");
+    if (has_importer(facts, "nemo"))
+        return named(facts, arena, "NeMo", "nemo-toolkit");
     if (contains(class, "trl.") || contains(class, "SFTConfig") || contains(class, "DPOConfig") ||
         contains(class, "GRPOConfig") ||
         (facts_package(facts, "trl") && !contains(class, "TrainingArguments"))) {
@@ -499,9 +514,9 @@ const char *run_framework(const struct run_facts *facts, struct arena *arena)
     }
     if (has_pattern(facts, "metric-lightning") || has_pattern(facts, "trainable-params-lightning"))
         return named(facts, arena, "Lightning", "lightning");
-    if (has_pattern(facts, "metric-litgpt"))
+    if (has_pattern(facts, "metric-litgpt") || has_importer(facts, "litgpt"))
         return named(facts, arena, "LitGPT", "litgpt");
-    if (has_pattern(facts, "metric-torchtune"))
+    if (has_pattern(facts, "metric-torchtune") || has_importer(facts, "torchtune"))
         return named(facts, arena, "torchtune", "torchtune");
     if (has_pattern(facts, "metric-mlx"))
         return named(facts, arena, "MLX", "mlx-lm");

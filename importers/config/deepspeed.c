@@ -1,8 +1,14 @@
 /* DeepSpeed's JSON: ds_config.json, zero3.json. Values "auto" are left to the trainer and get no
  * canonical name. */
 #include "core/checks/check.h"
-#include "importers/importer.h"
-#include "importers/peek.h"
+#include "importers/config/settings_document.h"
+
+/* A trainer's own arguments may hold DeepSpeed's as a part. */
+static bool is_trainers(const struct peek *peek)
+{
+    return peek_has_key(peek, "output_dir") || peek_has_key(peek, "learning_rate") ||
+           peek_has_key(peek, "model_name_or_path");
+}
 
 static int probe(const struct peek *peek)
 {
@@ -11,9 +17,13 @@ static int probe(const struct peek *peek)
 
     if (!peek_is_object(peek))
         return is_named && peek_name_ends(peek, ".json") && peek_first(peek) == '/' ? 70 : 0;
+    if (is_trainers(peek))
+        return 0;
     if (peek_has_key(peek, "zero_optimization") ||
         peek_has_key(peek, "train_micro_batch_size_per_gpu"))
         return 90;
+    if (peek_has_key(peek, "steps_per_print") && peek_has_key(peek, "optimizer"))
+        return 85;
     return is_named && (peek_has_key(peek, "fp16") || peek_has_key(peek, "bf16") ||
                         peek_has_key(peek, "train_batch_size"))
                ? 80
@@ -22,14 +32,7 @@ static int probe(const struct peek *peek)
 
 static int run(struct import *import, struct error *err)
 {
-    const struct json *tree;
-    int rc = import_json(import, &tree, err);
-
-    import->n_rows_are = "settings";
-    if (rc != OK || !tree)
-        return rc;
-    import->n_rows = (int64_t)tree->n;
-    return import_settings_tree(import, SIDE_TRAIN, "", tree, err);
+    return settings_document(import, "deepspeed", err);
 }
 
 const struct importer importer_deepspeed = {
@@ -37,7 +40,7 @@ const struct importer importer_deepspeed = {
     .title = "settings of DeepSpeed",
     .hint = "ds_config.json",
     .supplies = NEEDS_SETTINGS,
-    .version = 1,
+    .version = 2,
     .role = "config",
     .probe = probe,
     .run = run,

@@ -7,8 +7,7 @@
 #include "core/checks/check.h"
 #include "core/read/shell_words.h"
 #include "core/read/source.h"
-#include "importers/importer.h"
-#include "importers/peek.h"
+#include "importers/config/settings_document.h"
 
 #define SCRIPT_MAX_BYTES ((size_t)4 << 20)
 #define LIST_MAX_BYTES   ((size_t)16 << 10)
@@ -199,23 +198,7 @@ static int run_script(struct import *import, struct error *err)
     return rc;
 }
 
-/* ---- Documents ---- */
-
-static int run_document(struct import *import, struct error *err)
-{
-    const struct json *tree;
-    bool is_json =
-        str_ends(str_of(import->path), ".json") || str_ends(str_of(import->path), ".jsonc");
-    int rc = is_json ? import_json(import, &tree, err) : import_yaml(import, &tree, err);
-
-    if (rc != OK || !tree)
-        return rc;
-    if (!json_is(tree, JSON_OBJECT))
-        return sink_note(import->sink, NOTE_WARN, tree->line, NONE, err,
-                         "not a mapping of settings");
-    import->n_rows = (int64_t)tree->n;
-    return import_settings_tree(import, SIDE_TRAIN, "", tree, err);
-}
+/* ---- The importer ---- */
 
 static int run(struct import *import, struct error *err)
 {
@@ -225,7 +208,7 @@ static int run(struct import *import, struct error *err)
 
     import->n_rows_are = "settings";
     if (!is_script_name(&peek))
-        return run_document(import, err);
+        return settings_document(import, NULL, err);
     int rc = import_oddity(import, &is_odd, err);
     return rc != OK || is_odd ? rc : run_script(import, err);
 }
@@ -235,7 +218,7 @@ const struct importer importer_settings_file = {
     .title = "a settings file or start script of any trainer",
     .hint = "the JSON or YAML file, or the shell script, that the training was started with",
     .supplies = NEEDS_SETTINGS,
-    .version = 1,
+    .version = 2,
     .role = "config",
     .probe = probe,
     .run = run,
