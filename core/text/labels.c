@@ -299,8 +299,8 @@ int label_recorded(struct labeller *l, const struct conversation *row, struct la
 
 /* ---- Opening ---- */
 
-int labels_marker(struct labeller *l, const struct marker *marker, struct id_list *out,
-                  struct error *err)
+MUST_CHECK static int labels_marker(struct labeller *l, const struct marker *marker,
+                                    struct id_list *out, struct error *err)
 {
     const uint32_t *ids = marker->ids;
     size_t n = marker->n_ids;

@@ -88,8 +88,6 @@ int labels_refuse(struct labeller *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Sets the row's token count, everything trained, sides unknown. */
 MUST_CHECK int labels_begin(struct labeller *l, struct error *err);
 void labels_mask(struct labeller *l, size_t begin, size_t end, enum label_why why);
-MUST_CHECK int labels_marker(struct labeller *l, const struct marker *marker, struct id_list *out,
-                             struct error *err);
 /* The start is kept; the tokens that the tokenizer adds at the end too. */
 void labels_truncate(struct labeller *l, size_t limit);
 /* The tokens that come nearest to a marker that the row has not. */
@@ -111,7 +109,7 @@ MUST_CHECK int labels_append_id(struct labeller *l, uint32_t id, struct error *e
 /* a's messages and b's behind them; either may be NULL. In l->arena; NULL: no memory. */
 const struct json *labels_joined(struct labeller *l, const struct json *a, const struct json *b);
 
-/* ---- labels_sides.c ---- */
+/* ---- labels_sides.c, labels_sides_markers.c ---- */
 /* l->row holds the tokens of l->text, which was rendered from `messages`. */
 MUST_CHECK int labels_sides_rendered(struct labeller *l, const struct json *messages,
                                      const struct jinja_output *render, struct error *err);

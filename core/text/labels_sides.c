@@ -2,12 +2,11 @@
  *
  * In a rendered row the content of each turn is found where its value was printed (by address), else by
  * searching its trimmed text; a gap between two contents is divided behind the end of turn: what ends a
- * turn belongs to it, the rest is the header of the next one. Rows that are text or ids alone are read by
- * the shapes of known markers (prompt.h). No labels here. */
+ * turn belongs to it, the rest is the header of the next one. Rows that are text or ids alone:
+ * labels_sides_markers.c. No labels here. */
 #include <stdlib.h>
 
 #include "core/text/labels_parts.h"
-#include "core/text/prompt.h"
 
 enum token_side labels_side_of_role(struct str role)
 {
@@ -527,86 +526,4 @@ void labels_explain(struct labeller *l)
         else if (l->side[i] == SIDE_OF_ASSISTANT)
             l->why[i] = WHY_END;
     }
-}
-
-/* ---- By shape ---- */
-
-static int find_specials(struct labeller *l, struct error *err)
-{
-    size_t capacity = 0;
-
-    l->has_specials = true;
-    if (!l->tokenizer)
-        return OK;
-    uint32_t n = tokenizer_size(l->tokenizer);
-    for (uint32_t id = 0; id < n && l->n_specials < 512; id++) {
-        if (!tokenizer_is_special(l->tokenizer, id))
-            continue;
-        struct str text = tokenizer_token(l->tokenizer, id);
-        if (str_trim(text).n == 0)
-            continue;
-        if (!room(&l->specials, l->n_specials, &capacity, sizeof *l->specials))
-            return no_memory(err);
-        l->specials[l->n_specials++] = text;
-    }
-    return OK;
-}
-
-static bool is_role(const struct prompt_segment *segment, const char *role)
-{
-    return strcmp(segment->role, role) == 0;
-}
-
-static bool shape_has_turns(const struct prompt_shape *shape)
-{
-    bool has_user = false, has_assistant = false;
-
-    for (size_t i = 0; i < shape->n; i++) {
-        bool is_header = shape->segments[i].part == PART_MARKER;
-
-        has_user |= is_header && is_role(&shape->segments[i], "user");
-        has_assistant |= is_header && is_role(&shape->segments[i], "assistant");
-    }
-    return has_user && has_assistant && shape->family != FAMILY_NONE;
-}
-
-/* A marker without a role ends the turn before it. */
-static enum token_side side_of_segment(const struct prompt_segment *segment, enum token_side before)
-{
-    if (segment->role[0] == '\0')
-        return segment->part == PART_MARKER ? before : SIDE_OF_NOBODY;
-    enum token_side side = labels_side_of_role(str_of(segment->role));
-    return segment->part == PART_MARKER && side == SIDE_OF_ASSISTANT ? SIDE_OF_HEADER : side;
-}
-
-int labels_sides_by_markers(struct labeller *l, struct error *err)
-{
-    struct prompt_shape shape;
-    enum token_side before = SIDE_OF_NOBODY;
-    size_t i = 0;
-
-    if (!l->has_specials) {
-        int rc = find_specials(l, err);
-        if (rc != OK)
-            return rc;
-    }
-    prompt_shape_of(l->shown, l->specials, l->n_specials, l->arena, &shape);
-    if (!shape_has_turns(&shape))
-        return OK;
-    l->has_sides = true;
-    l->n_prompt = l->n;
-    for (size_t s = 0; s < shape.n; s++) {
-        const struct prompt_segment *segment = &shape.segments[s];
-        enum token_side side = side_of_segment(segment, before);
-
-        for (; i < l->n && l->row.begin[i] < segment->end; i++) {
-            if (l->row.begin[i] == l->row.end[i])
-                continue;
-            l->side[i] = (uint8_t)side;
-            if (side == SIDE_OF_ASSISTANT && l->n_prompt == l->n)
-                l->n_prompt = i;
-        }
-        before = side == SIDE_OF_HEADER ? SIDE_OF_ASSISTANT : side;
-    }
-    return OK;
 }
