@@ -198,7 +198,8 @@ static size_t whole(struct str text, size_t at)
     return at;
 }
 
-void labels_row_text(struct buf *out, const struct labelled_row *row, bool ascii)
+/* The row's text with [[trained]] spans (or their Unicode brackets), special characters visible. */
+static void labels_row_text(struct buf *out, const struct labelled_row *row, bool ascii)
 {
     struct row_writer w = {.out = out, .row = row, .ascii = ascii};
     size_t shown = 0, taken = 0;    /* what is written, and what waits to be written in one piece */
@@ -231,7 +232,9 @@ void labels_row_text(struct buf *out, const struct labelled_row *row, bool ascii
         buf_puts(out, "\n");
 }
 
-void labels_row_ids(struct buf *out, const struct labelled_row *row, const struct tokenizer *tokenizer)
+/* One line a token: place, id, label, why, text. */
+static void labels_row_ids(struct buf *out, const struct labelled_row *row,
+                           const struct tokenizer *tokenizer)
 {
     buf_puts(out, "   token       id    label  why                             text\n");
     for (size_t i = 0; i < row->n && !out->failed; i++) {
@@ -260,9 +263,11 @@ static void row_heading(struct buf *out, const struct audit *audit, int64_t row)
     const struct audit_row *facts = audit->rows ? &audit->rows[row] : NULL;
 
     buf_printf(out, "\nrow %" PRId64, row);
-    if (facts && facts->n_tokens >= 0)
+    if (facts && facts->n_tokens >= 0 && facts->n_trained >= 0)
         buf_printf(out, "  %" PRId32 " tokens, %" PRId32 " supervised", facts->n_tokens,
-                   facts->n_trained < 0 ? 0 : facts->n_trained);
+                   facts->n_trained);
+    else if (facts && facts->n_tokens >= 0)
+        buf_printf(out, "  %" PRId32 " tokens, labels not known", facts->n_tokens);
     if (facts && facts->flags & labels_fault_mask(audit)) {
         buf_puts(out, "  FAULT: ");
         labels_faults(out, facts->flags & labels_fault_mask(audit));

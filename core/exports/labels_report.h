@@ -13,11 +13,6 @@ struct labels_report_options {
 
 /* What was counted, for one audit: policy, assumption, counts, shares. */
 void labels_summary(struct buf *out, const struct audit *audit);
-/* The row's text with [[trained]] spans (or their Unicode brackets), special characters visible. */
-void labels_row_text(struct buf *out, const struct labelled_row *row, bool ascii);
-/* One line a token: place, id, label, why, text. */
-void labels_row_ids(struct buf *out, const struct labelled_row *row,
-                    const struct tokenizer *tokenizer);
 /* "cut, no supervised token": the faults of a row, "" when it has none. */
 void labels_faults(struct buf *out, uint32_t flags);
 /* Flags that make a row worth a look. */
