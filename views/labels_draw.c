@@ -24,7 +24,8 @@ uint32_t labels_main_fault(const struct audit *audit, int64_t row)
     return faults & (~faults + 1); /* the lowest bit: the flags stand in the order of their weight */
 }
 
-int64_t labels_count_fault(const struct audit *audit, uint32_t fault)
+/* How many rows have it; with 0: any fault. */
+static int64_t labels_count_fault(const struct audit *audit, uint32_t fault)
 {
     uint32_t wanted = fault ? fault : labels_fault_mask(audit);
     int64_t n = 0;

@@ -49,8 +49,6 @@ size_t labels_next_change(const struct labels_state *state);
 size_t labels_count_parts(const struct labels_state *state);
 /* The one fault of a row that n and N look for; 0: the row has none. */
 uint32_t labels_main_fault(const struct audit *audit, int64_t row);
-/* How many rows have it; with 0: any fault. */
-int64_t labels_count_fault(const struct audit *audit, uint32_t fault);
 
 /* labels_ids.c: ids and labels under the tokens of the part; labels_histogram.c: over all rows */
 void labels_write_ids(struct textflow *flow, const struct labels_state *state);

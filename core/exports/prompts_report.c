@@ -6,7 +6,8 @@
 #include "core/base/unicode.h"
 #include "core/text/diff.h"
 
-void prompts_visible(struct buf *out, struct str text)
+/* A whole text in one line: line ends as \n, blanks at its edges and hostile signs visible. */
+static void prompts_visible(struct buf *out, struct str text)
 {
     size_t n = text.n;
 

@@ -10,8 +10,6 @@ void prompts_verdict(struct buf *out, const struct prompt_pair *pair);
 /* How much of each side is compared: up to the assistant's turn, blanks or thoughts that serving puts behind
  * the header included. What follows in bytes is the answer. */
 void prompts_compared(const struct prompt_pair *pair, size_t *train_end, size_t *serve_end);
-/* A whole text in one line: line ends as \n, blanks at its edges and hostile signs visible. */
-void prompts_visible(struct buf *out, struct str text);
 
 /* Both sides with where they are from, the verdict, and a unified diff by line. E_NOTFOUND when
  * neither side is there: the message says what to import. */

@@ -16,8 +16,6 @@ struct policy_maker {
 
 /* The first event of which the pattern's name begins so, or NULL. */
 const struct event *policy_event(const struct policy_maker *maker, const char *prefix);
-/* "train.log:12", "training_args.bin". */
-const char *policy_place(const struct policy_maker *maker, int64_t source_id, int64_t line);
 /* The first setting of training with one of these raw names (last part of nested ones), or NULL. */
 const struct setting *policy_raw(const struct policy_maker *maker, const char *const *names);
 /* The class of the training arguments contains the word. */

@@ -24,11 +24,6 @@ static const struct block BLOCKS[] = {
     [BLOCK_LZ4_FRAME] = {"lz4", block_unpack_lz4_frame},
 };
 
-const char *block_codec_name(enum block_codec codec)
-{
-    return BLOCKS[codec].name;
-}
-
 int block_unpack(enum block_codec codec, struct str in, char *out, size_t n, struct error *err)
 {
     if (!BLOCKS[codec].unpack(in, out, n))

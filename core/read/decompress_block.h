@@ -17,7 +17,6 @@ enum block_codec {
     BLOCK_LZ4_FRAME
 };
 
-const char *block_codec_name(enum block_codec codec);
 /* Fills out to its last byte, or E_PARSE: damaged, or of another size than was told. */
 MUST_CHECK int block_unpack(enum block_codec codec, struct str in, char *out, size_t n,
                             struct error *err);

@@ -157,11 +157,6 @@ enum rows_kind rows_kind(const struct rows *rows)
     return rows->kind;
 }
 
-bool rows_is_packed(const struct rows *rows)
-{
-    return rows->packing != PACKING_NONE;
-}
-
 bool rows_is_table(const struct rows *rows)
 {
     return rows->table != NULL;

@@ -33,7 +33,6 @@ MUST_CHECK int rows_open_source(struct rows **out, struct source_file *file, con
                                 struct error *err);
 void rows_close(struct rows *rows); /* NULL allowed */
 enum rows_kind rows_kind(const struct rows *rows);
-bool rows_is_packed(const struct rows *rows);
 bool rows_is_table(const struct rows *rows); /* Parquet, Arrow */
 /* Of a table: one row as it might be, each value of the type of its column; NULL of other kinds. Lives
  * as long as the rows. */

@@ -22,7 +22,8 @@ const char *marker_family_name(enum marker_family family)
     return NAMES[family];
 }
 
-const char *prompt_role_of(struct str word)
+/* "user" for "human", "assistant" for "model"; "" for what is no role. */
+static const char *prompt_role_of(struct str word)
 {
     static const struct {
         const char *word, *role;

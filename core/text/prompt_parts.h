@@ -28,8 +28,6 @@ bool prompt_marker_at(enum marker_family family, const struct special_list *spec
                       struct str text, size_t at, struct marker_match *out);
 /* The family whose markers come first in the text. */
 enum marker_family prompt_family_of(struct str text, const struct special_list *special);
-/* "user" for "human", "assistant" for "model"; "" for what is no role. */
-const char *prompt_role_of(struct str word);
 /* Bytes of a thinking block at the start of the text with the blanks around it, also of one that is
  * open or holds only blanks; 0 when there is none. *is_empty: it holds nothing. */
 size_t prompt_thinking(struct str text, bool *is_empty);

@@ -69,11 +69,6 @@ bool turns_add_turn(struct list_end *end, const char *role, struct str content, 
 
 /* ---- Lists that are there ---- */
 
-bool is_turns(const struct json *value)
-{
-    return json_is(value, JSON_ARRAY) && json_is(value->child, JSON_OBJECT);
-}
-
 const struct json *turns_of_value(const struct json *value, struct arena *arena)
 {
     const struct json *parsed;

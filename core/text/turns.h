@@ -13,8 +13,6 @@ struct turns {
 
 /* A list, or a text that holds a list of objects as JSON (a cell of a table): the list; else NULL. */
 const struct json *turns_of_value(const struct json *value, struct arena *arena);
-/* A non-empty list of objects. */
-bool is_turns(const struct json *value);
 /* `name` is how the column is called in the oddity. Turns that are written as role and content
  * already stay the nodes they are. */
 struct turns turns_of(const struct json *value, const char *name, const struct column_names *names,

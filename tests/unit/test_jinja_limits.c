@@ -225,9 +225,6 @@ static void test_a_program_tells_what_it_uses(void **state)
                      OK);
     assert_true(jinja_has_generation(program));
     assert_true(jinja_uses_clock(program));
-    assert_true(jinja_mentions(program, "b"));
-    assert_false(jinja_mentions(program, "a"));
-    assert_false(jinja_mentions(program, "c"));
     jinja_close(program);
 }
 

@@ -144,7 +144,7 @@ static void set_defaults(struct vm *vm, const struct node *node, struct activati
     }
 }
 
-struct value jinja_macro_call(struct vm *vm, struct macro *macro, const struct call *call)
+static struct value jinja_macro_call(struct vm *vm, struct macro *macro, const struct call *call)
 {
     const struct node *node = macro->node;
     struct activation *act = jinja_activation_new(vm, node->function, macro->outer);
@@ -312,7 +312,7 @@ static struct value call_named(struct vm *vm, struct call call, int which)
     }
 }
 
-struct value jinja_global_call(struct vm *vm, int which, const struct call *call)
+static struct value jinja_global_call(struct vm *vm, int which, const struct call *call)
 {
     return call_named(vm, *call, which);
 }

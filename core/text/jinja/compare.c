@@ -195,7 +195,7 @@ static bool ordered(struct vm *vm, enum operand op, struct value a, struct value
     not_ordered(vm, a, b, op_names[op]);
 }
 
-bool jinja_value_less(struct vm *vm, struct value a, struct value b, const char *op)
+static bool jinja_value_less(struct vm *vm, struct value a, struct value b, const char *op)
 {
     (void)op;
     return ordered(vm, OP_LT, a, b, 0);

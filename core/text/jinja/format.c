@@ -239,7 +239,7 @@ static struct spec parse_spec(struct vm *vm, struct str s)
     return spec;
 }
 
-void jinja_format_spec(struct text *out, struct value v, struct str text)
+static void jinja_format_spec(struct text *out, struct value v, struct str text)
 {
     struct vm *vm = out->vm;
     struct spec spec;

@@ -204,14 +204,6 @@ bool jinja_uses_clock(const struct jinja_program *program)
     return program->uses_clock;
 }
 
-bool jinja_mentions(const struct jinja_program *program, const char *name)
-{
-    for (size_t i = 0; i < program->n_names; i++)
-        if (program->is_read[i] && str_is(program->names[i], name))
-            return true;
-    return false;
-}
-
 /* ---- rendering ---- */
 
 static int prepare(struct jinja_output *output, const struct jinja_settings *settings,

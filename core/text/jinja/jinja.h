@@ -80,7 +80,6 @@ MUST_CHECK int jinja_compile(struct jinja_program **out, struct str text,
 void jinja_close(struct jinja_program *program); /* NULL allowed */
 bool jinja_has_generation(const struct jinja_program *program);
 bool jinja_uses_clock(const struct jinja_program *program); /* strftime_now is called somewhere */
-bool jinja_mentions(const struct jinja_program *program, const char *name); /* a variable is read */
 
 /* Renders anew into *output, which is zeroed or was rendered into before (its memory is reused).
  * `context`: an object; a name that is not there is Undefined. */

@@ -304,10 +304,8 @@ struct value *jinja_dict_get(struct vm *vm, struct dict *dict,
                              struct value key); /* NULL: not there */
 struct value jinja_v_dict(struct dict *dict);
 bool jinja_value_is_hashable(struct vm *vm, struct value v);
-uint64_t jinja_value_hash(struct vm *vm, struct value v); /* fails when it is not hashable */
 bool jinja_value_truth(struct vm *vm, struct value v);
 const char *jinja_value_type_name(struct value v);
-const char *jinja_type_name(int type);
 struct value jinja_value_of_json(struct vm *vm, const struct json *json);
 struct value jinja_value_copy(struct vm *vm, struct value v, int depth); /* lists and dicts anew */
 static inline bool is_str(struct value v)
@@ -330,15 +328,12 @@ static inline bool is_number(struct value v)
 /* compare.c */
 bool jinja_value_equal(struct vm *vm, struct value a, struct value b);
 bool jinja_value_same(struct value a, struct value b); /* `is` */
-bool jinja_value_less(struct vm *vm, struct value a, struct value b, const char *op);
 bool jinja_value_compare(struct vm *vm, enum operand op, struct value a, struct value b);
 bool jinja_value_in(struct vm *vm, struct value needle, struct value haystack);
 /* Stable. keys: what is compared, by position. */
 void jinja_value_sort(struct vm *vm, struct list *list, struct list *keys, bool is_reverse);
 
 /* number.c, big.c */
-struct value jinja_number_binary(struct vm *vm, enum node_kind kind, struct value a,
-                                 struct value b);
 struct value jinja_value_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b);
 struct value jinja_value_negate(struct vm *vm, struct value a);
 struct value jinja_value_plus(struct vm *vm, struct value a);
@@ -360,7 +355,6 @@ int64_t jinja_value_index(struct vm *vm, struct value v, const char *what);
 /* printing.c */
 void jinja_print_str(struct text *out, struct value v);  /* str(v) */
 void jinja_print_repr(struct text *out, struct value v); /* repr(v) */
-void jinja_repr_text(struct text *out, struct str s);
 void jinja_repr_bytes(struct text *out, struct str s);
 struct value jinja_value_str(struct vm *vm, struct value v);  /* a plain text */
 struct value jinja_value_soft(struct vm *vm, struct value v); /* Markup stays */
@@ -422,16 +416,13 @@ struct call {
 void jinja_call_bind(struct vm *vm, const struct call *call, const char *names, size_t n_required,
                      struct value *out);
 struct value jinja_value_call(struct vm *vm, struct value callee, const struct call *call);
-struct value jinja_global_call(struct vm *vm, int which, const struct call *call);
 bool jinja_global_find(struct str name, struct value *out);
 struct value jinja_method_call(struct vm *vm, struct method *method, const struct call *call);
 int jinja_method_find(struct value self, struct str name); /* -1: there is none */
 struct value jinja_str_method(struct vm *vm, struct method *method, const struct call *call);
 struct value jinja_format_percent(struct vm *vm, struct value format, struct value args);
 struct value jinja_format_braces(struct vm *vm, struct value format, const struct call *call);
-void jinja_format_spec(struct text *out, struct value v, struct str spec);
 struct value jinja_format_time(struct vm *vm, struct str format);
-struct value jinja_macro_call(struct vm *vm, struct macro *macro, const struct call *call);
 bool jinja_loop_next(struct vm *vm, struct loop *loop, struct value *out);
 int64_t jinja_loop_length(struct vm *vm, struct loop *loop);
 struct value jinja_loop_recurse(struct vm *vm, struct loop *loop, struct value iterable);

@@ -173,7 +173,8 @@ static struct value binary_floats(struct vm *vm, enum node_kind kind, double a, 
     }
 }
 
-struct value jinja_number_binary(struct vm *vm, enum node_kind kind, struct value a, struct value b)
+static struct value jinja_number_binary(struct vm *vm, enum node_kind kind, struct value a,
+                                        struct value b)
 {
     if (a.type == V_FLOAT || b.type == V_FLOAT)
         return binary_floats(vm, kind, jinja_value_double(vm, a), jinja_value_double(vm, b));

@@ -31,7 +31,7 @@ static bool is_plain(unsigned char c, char quote)
     return c >= 0x20 && c < 0x7F && c != '\\' && c != (unsigned char)quote;
 }
 
-void jinja_repr_text(struct text *out, struct str s)
+static void jinja_repr_text(struct text *out, struct str s)
 {
     char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
 

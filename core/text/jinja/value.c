@@ -30,7 +30,7 @@ struct value jinja_v_hint(const char *hint)
     return jinja_v_undefined(U_HINT, v_none(), str_of(hint));
 }
 
-const char *jinja_type_name(int type)
+static const char *jinja_type_name(int type)
 {
     static const char *const names[] = {
         "missing",   "Undefined", "NoneType",  "bool",        "int",   "int",
@@ -207,7 +207,8 @@ static uint64_t hash_deep(struct vm *vm, struct value v, int depth)
     }
 }
 
-uint64_t jinja_value_hash(struct vm *vm, struct value v)
+/* Fails when it is not hashable. */
+static uint64_t jinja_value_hash(struct vm *vm, struct value v)
 {
     return hash_deep(vm, v, 0);
 }

@@ -244,11 +244,6 @@ uint32_t added_size(const struct added_tokens *added)
     return added->size;
 }
 
-size_t added_count(const struct added_tokens *added)
-{
-    return added->n;
-}
-
 bool added_has(const struct added_tokens *added, bool normalized)
 {
     return added->sets[normalized].n > 0;

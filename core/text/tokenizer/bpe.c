@@ -214,8 +214,9 @@ static int give_few(const struct bpe *bpe, const struct model_scratch *scratch, 
     return rc;
 }
 
-int bpe_merge(const struct bpe *bpe, struct model_scratch *scratch, size_t n, struct tokens *out,
-              struct error *err)
+/* Merges the n symbols of the scratch to the end, and appends them. */
+MUST_CHECK static int bpe_merge(const struct bpe *bpe, struct model_scratch *scratch, size_t n,
+                                struct tokens *out, struct error *err)
 {
     if (n <= 1 || bpe->no_merges)
         return give_symbols(scratch, n, out, err);

@@ -250,7 +250,8 @@ static void look_at_merges(struct tok_model *model)
     }
 }
 
-void bpe_prepare(struct tok_model *model)
+/* The part that follows from the rest: tables of byte ids and letters. */
+static void bpe_prepare(struct tok_model *model)
 {
     struct bpe *bpe = &model->bpe;
 

@@ -109,7 +109,7 @@ static int expect_shape(const struct legacy *legacy, enum legacy_shape first,
 
 /* ---- added tokens ---- */
 
-int64_t legacy_id(const struct legacy *legacy, struct str token)
+static int64_t legacy_id(const struct legacy *legacy, struct str token)
 {
     for (size_t i = 0; i < legacy->n_added; i++)
         if (str_eq(legacy->added[i].content, token))
@@ -275,7 +275,9 @@ static int put_ids(struct legacy *legacy, struct str token)
     return OK;
 }
 
-int put_template(struct legacy *legacy, struct str before, struct str after, uint32_t second_type)
+/* TemplateProcessing with these tokens around a text (p NULL: none). */
+MUST_CHECK static int put_template(struct legacy *legacy, struct str before, struct str after,
+                                   uint32_t second_type)
 {
     struct buf *out = &legacy->post_processor;
     int rc = OK;
@@ -442,7 +444,8 @@ static int read_bytes(struct legacy *legacy, const char *path)
 
     struct str text = str_from(bytes, n);
     const char *blank = n ? memchr(bytes, ' ', n < 400 ? n : 400) : NULL;
-    bool is_ranks = blank && blank > bytes && bytes[0] != '\n' && !memchr(bytes, '\0', (size_t)(blank - bytes)) &&
+    bool is_ranks = blank && blank > bytes && bytes[0] != '\n' &&
+                    !memchr(bytes, '\0', (size_t)(blank - bytes)) &&
                     blank[1] >= '0' && blank[1] <= '9';
 
     if (is_ranks) {

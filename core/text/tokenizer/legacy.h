@@ -52,12 +52,8 @@ void put_json_text(struct buf *out, struct str text);
 /* A special token by the config or by the class; p NULL: none. `role`: "bos_token". */
 struct str legacy_special(const struct legacy *legacy, const char *role);
 bool legacy_flag(const struct legacy *legacy, const char *name, bool otherwise);
-int64_t legacy_id(const struct legacy *legacy, struct str token);
 /* An added token: with its own id, or NONE for that of the vocabulary or the next free one. */
 MUST_CHECK int legacy_add(struct legacy *legacy, struct legacy_added token, int64_t id);
-/* TemplateProcessing with these tokens around a text (p NULL: none). */
-MUST_CHECK int put_template(struct legacy *legacy, struct str before, struct str after,
-                            uint32_t second_type);
 
 /* vocab.json + merges.txt; vocab.txt; tokenizer.model of sentencepiece; ranks of tiktoken. */
 MUST_CHECK int legacy_read_bpe(struct legacy *legacy);

@@ -100,16 +100,11 @@ MUST_CHECK int bpe_encode(const struct tok_model *model, struct model_scratch *s
                           struct str piece, struct tokens *out, struct error *err);
 MUST_CHECK int bpe_encode_bytes(const struct tok_model *model, struct model_scratch *scratch,
                                 struct str piece, struct tokens *out, struct error *err);
-/* The part that follows from the rest: tables of byte ids and letters. */
-void bpe_prepare(struct tok_model *model);
 /* For the next model of this process. */
 uint64_t model_next_serial(void);
 #define MODEL_TEXTS 4
 /* The model's texts that lie in `strings`. */
 void model_texts(struct tok_model *model, struct str *texts[MODEL_TEXTS]);
-/* Merges the n symbols of the scratch to the end, and appends them. */
-MUST_CHECK int bpe_merge(const struct bpe *bpe, struct model_scratch *scratch, size_t n,
-                         struct tokens *out, struct error *err);
 
 MUST_CHECK int unigram_open(struct tok_model *model, const struct model_parts *parts,
                             struct error *err);

@@ -264,7 +264,6 @@ void added_tokens_close(struct added_tokens *added);
 const struct added_token *added_by_id(const struct added_tokens *added, uint32_t id);
 const struct added_token *added_by_content(const struct added_tokens *added, struct str content);
 uint32_t added_size(const struct added_tokens *added); /* highest id + 1 */
-size_t added_count(const struct added_tokens *added);
 /* Whether any token of the kind is looked for at all. */
 bool added_has(const struct added_tokens *added, bool normalized);
 

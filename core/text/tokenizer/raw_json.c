@@ -5,7 +5,8 @@
 
 #include "core/base/unicode.h"
 
-int raw_fail(struct raw_json *raw, const char *expected)
+/* E_PARSE with the byte where the reader stands. */
+static int raw_fail(struct raw_json *raw, const char *expected)
 {
     int rc = error_set(raw->err, E_PARSE, "%s: expected %s", raw->what, expected);
 

@@ -15,8 +15,6 @@ struct raw_json {
     struct error *err;
 };
 
-/* E_PARSE with the byte where the reader stands. */
-int raw_fail(struct raw_json *raw, const char *expected);
 /* The next byte that is no blank, 0 at the end; not taken. */
 char raw_peek(struct raw_json *raw);
 /* Takes the byte c; E_PARSE when another stands there. */
