@@ -70,11 +70,11 @@ static const char *const LEFT_OUT[] = {
     "do_eval", "do_predict", "early_stopping_patience", "early_stopping_steps", "eval_dataset",
     "eval_on_start", "eval_sample_packing", "eval_steps", "evals_per_epoch", "hub_model_id",
     "interleave_probs", "load_best_model_at_end", "logging_dir", "lr_scheduler_kwargs", "max_samples",
-    "max_steps", "max_train_samples", "metric_for_best_model", "mix_strategy", "neat_packing", "neftune_noise_alpha",
-    "noisy_embedding_alpha", "overwrite_cache", "predict_with_generate", "push_to_hub",
+    "max_steps", "max_train_samples", "metric_for_best_model", "mix_strategy", "neat_packing",
+    "neftune_noise_alpha", "noisy_embedding_alpha", "overwrite_cache", "predict_with_generate", "push_to_hub",
     "resume_from_checkpoint", "run_name", "save_total_limit", "saves_per_epoch", "streaming",
-    "test_datasets", "test_file", "tokenized_path", "use_comet", "use_mlflow", "use_swanlab", "use_trackio", "val_file",
-    "validation_file", "wandb_project", "warmup_ratio",
+    "test_datasets", "test_file", "tokenized_path", "use_comet", "use_mlflow", "use_swanlab", "use_trackio",
+    "val_file", "validation_file", "wandb_project", "warmup_ratio",
 };
 
 static bool is_left_out(struct str key)

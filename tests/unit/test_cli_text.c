@@ -38,7 +38,8 @@ static void write_run(void)
     byte_row(&rows, "{user\nAnd where is it now?}\n{assistant\nGone.}\n", 0, 0);
     tempdir_write_text(folder, "labels_sample.jsonl", rows.p);
     buf_free(&rows);
-    tempdir_write_text(folder, "prompt_train.txt", "<|im_start|>user\nA?<|im_end|>\n<|im_start|>assistant\nB");
+    tempdir_write_text(folder, "prompt_train.txt",
+                       "<|im_start|>user\nA?<|im_end|>\n<|im_start|>assistant\nB");
     tempdir_write_text(folder, "prompt_infer.txt", "<|im_start|>user\nA?<|im_end|>\n");
 }
 
@@ -97,7 +98,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(labels_prints_counts_and_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(labels_says_what_it_cannot_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prompts_prints_both_sides_and_where_they_part, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_run_without_rows_or_prompts_is_told_what_to_import, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_without_rows_or_prompts_is_told_what_to_import, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,8 @@ static void what_differs_inside_of_a_line_is_shown_by_word_and_token(void **stat
     open_pane(f, TURN("system", "Be brief.") TURN("user", "Where?") HEADER,
               TURN("system", "Be very long.") TURN("user", "Where?") HEADER);
     (void)drawn(f, 20, 50);
-    assert_shows(pane_drawn(f->pane, false), "\n- Be >>brief.<|im_end|>\\n\n+ Be >>very long.<|im_end|>\\n\n");
+    assert_shows(pane_drawn(f->pane, false), "\n- Be >>brief.<|im_end|>\\n\n"
+                                              "+ Be >>very long.<|im_end|>\\n\n");
     pane_act(f->pane, "unit");
     assert_shows(pane_drawn(f->pane, false), "  Be [->>brief-]{+>>very long+}.<|im_end|>\\n\n");
     pane_act(f->pane, "unit");
