@@ -149,7 +149,8 @@ static bool is_ppo(const struct run_facts *facts)
     return has_series(facts, "objective/kl") || has_series(facts, "env/reward_mean") ||
            has_series_beginning(facts, "ppo/") ||
            (is_stated(facts, "init_kl_coef") && !facts_text(facts, "rl")) ||
-           contains(class, "PPOConfig") || contains(class, "PPOTrainer") || facts_event(facts, "negative-kl", NULL) ||
+           contains(class, "PPOConfig") || contains(class, "PPOTrainer") ||
+           facts_event(facts, "negative-kl", NULL) ||
            is_word(facts_text(facts, "stage"), PPO) || is_word(facts_text(facts, "rl"), PPO);
 }
 
