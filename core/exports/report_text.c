@@ -142,6 +142,8 @@ static void write_stage(struct buf *out, const struct report_run *run, const str
     for (int v = VERDICT_FAIL; v >= VERDICT_NOT_APPLICABLE; v--)
         if (counts[v])
             buf_printf(out, "  %zu %s", counts[v], report_word((enum verdict)v));
+    if (stage->n_later)
+        buf_printf(out, "  %zu not checked by this version", stage->n_later);
     buf_putc(out, '\n');
 }
 

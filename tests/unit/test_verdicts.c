@@ -196,6 +196,20 @@ static void stages_take_their_worst_and_empty_ones_come_later(void **state)
     }
 }
 
+static void a_stage_whose_checks_are_not_all_there_is_not_ok(void **state)
+{
+    struct board *b = *state;
+
+    for (size_t i = 0; i < check_count(); i++)
+        put(b, check_at(i)->id, VERDICT_PASS);
+    headline(b);
+    for (int s = 0; s < N_STAGES; s++) {
+        const struct stage_row *stage = &b->verdicts.stages[s];
+
+        assert_int_equal(stage->verdict, stage->n_later ? VERDICT_UNKNOWN : VERDICT_PASS);
+    }
+}
+
 static void explained_rows_hang_below_their_cause(void **state)
 {
     struct board *b = *state;
@@ -238,6 +252,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(overfitting_does_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dismissed_finding_counts_nowhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stages_take_their_worst_and_empty_ones_come_later, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_stage_whose_checks_are_not_all_there_is_not_ok, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(explained_rows_hang_below_their_cause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_found_names_the_first_missing_import, set_up,
