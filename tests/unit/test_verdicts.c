@@ -10,7 +10,7 @@
 #include "core/checks/registry.h"
 #include "core/checks/verdicts.h"
 
-enum { MAX = 8 };
+enum { MAX = 80 };
 
 struct board {
     struct arena *arena;
