@@ -304,6 +304,27 @@ static void a_growing_log_is_running(void **state)
     assert_int_equal(decide(), OUTCOME_RUNNING);
 }
 
+static void another_log_that_grows_later_goes_on_after_a_crash(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("exception", 90);
+    int64_t second = source("/x/run/console2.log", "console_log");
+    struct event *summary = event("log-summary", 9);
+    summary->source_id = second;
+    summary->n_captures = 3;
+    summary->captures[2] = "training";
+    sources[0].mtime_ns = 1000000000000;
+    sources[1].mtime_ns = 1030000000000;
+    sources[1].state = SOURCE_GROWING;
+    assert_int_equal(decide(), OUTCOME_CRASHED);        /* the same crash, seen in both */
+    run_facts_close(facts);
+    facts = NULL;
+    sources[1].mtime_ns = 1090000000000;
+    assert_int_equal(decide(), OUTCOME_RUNNING);
+}
+
 static void nothing_seen_is_unknown(void **state)
 {
     (void)state;
@@ -332,6 +353,7 @@ int main(void)
         CASE(a_final_state_short_of_the_plan_is_stopped),
         CASE(a_stop_by_the_trainers_own_control_is_an_end),
         CASE(a_growing_log_is_running),
+        CASE(another_log_that_grows_later_goes_on_after_a_crash),
         CASE(nothing_seen_is_unknown),
     };
 
