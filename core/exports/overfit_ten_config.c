@@ -418,7 +418,8 @@ int ten_write_config(const struct ten *ten, const struct made_folder *folder, co
     buf_puts(&writer.text, writer.is_yaml ? "" : "\n}\n");
     about = source ? arena_printf(ten->arena, "%s with the changes of the ten-row run",
                                   facts_file_name(ten->facts, source->id))
-                   : "the recorded arguments by their own names, changed for the ten-row run";
+                   : "no config file of LLaMA-Factory, axolotl or TRL: the recorded arguments by "
+                     "transformers' names, changed for the ten-row run";
     rc = made_file_write(folder, *name, &writer.text, about, err);
     buf_free(&writer.text);
     return rc == OK && writer.framework == LLAMAFACTORY ? write_dataset_info(ten, folder, err) : rc;

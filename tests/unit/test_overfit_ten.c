@@ -378,6 +378,17 @@ static void trl_reads_the_rows_as_a_data_set_of_its_own(void **state)
     assert_has_not(config, "train_file");
 }
 
+static void without_a_config_file_the_names_are_said_to_be_those_of_transformers(void **state)
+{
+    struct fixture *f = *state;
+
+    row(f, 'a', 5);
+    import(f, NULL);
+    make_well(f, 10);
+    assert_has(made(f, "config.json"), "\"num_train_epochs\": 40,\n");
+    assert_has(f->said.p, "config.json: no config file of LLaMA-Factory, axolotl or TRL");
+}
+
 /* ---- Refusals ---- */
 
 static void files_that_exist_are_kept(void **state)
@@ -434,6 +445,7 @@ int main(void)
         TEST(llamafactory_gets_an_entry_of_its_data_and_no_cached_tokens),
         TEST(numbers_stay_numbers_for_every_reader_of_yaml),
         TEST(trl_reads_the_rows_as_a_data_set_of_its_own),
+        TEST(without_a_config_file_the_names_are_said_to_be_those_of_transformers),
         TEST(files_that_exist_are_kept),
         TEST(a_run_without_rows_says_what_to_import),
         TEST(rows_without_an_answer_are_no_rows_to_memorise),
