@@ -119,6 +119,20 @@ static void a_rewards_run_is_not_simulated(void **state)
     fake_run_free(run);
 }
 
+static void a_trainer_with_rules_of_its_own_is_named_and_not_simulated(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_source(run, "torchtune_config.yaml", "torchtune");
+    fake_setting_on(run, SIDE_MODEL, "trl_version", "1.16.0"); /* installed, not used */
+    const struct mask_policy *p = chosen(run);
+    assert_string_equal(p->framework, "torchtune");
+    assert_false(p->is_known);
+    assert_non_null(strstr(p->missing, "labels of torchtune are not simulated"));
+    fake_run_free(run);
+}
+
 static void rows_alone_prove_no_trainer(void **state)
 {
     struct fake_run *run = fake_run_new(KIND_SFT);
@@ -334,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_line_of_the_log_narrows_the_version),
         cmocka_unit_test(limits_are_the_stated_ones),
         cmocka_unit_test(a_rewards_run_is_not_simulated),
+        cmocka_unit_test(a_trainer_with_rules_of_its_own_is_named_and_not_simulated),
         cmocka_unit_test(rows_alone_prove_no_trainer),
         cmocka_unit_test(plain_trainer_arguments_leave_the_labels_to_the_run),
         cmocka_unit_test(llamafactory_needs_its_template),

@@ -182,6 +182,26 @@ static void seq2seq_arguments_alone_are_seq2seq(void **state)
     assert_int_equal(decide(), KIND_SEQ2SEQ);
 }
 
+static void ms_swifts_seq2seq_arguments_say_nothing(void **state)
+{
+    (void)state;
+    setting(SIDE_TRAIN, "args_class", "swift.trainers.arguments.Seq2SeqTrainingArguments",
+            VALUE_TEXT);
+    setting(SIDE_TRAIN, "learning_rate", "1e-4", VALUE_FLOAT);
+    rows("messages", "messages", 100);
+    assert_int_equal(decide(), KIND_SFT);
+}
+
+static void a_stated_kind_counts_more_than_the_defaults_of_another(void **state)
+{
+    (void)state;
+    source("/x/run/args.json", "ms_swift");
+    setting(SIDE_TRAIN, "rl", "dpo", VALUE_TEXT);
+    setting(SIDE_TRAIN, "num_generations", "8", VALUE_INT);
+    setting(SIDE_TRAIN, "init_kl_coef", "0.05", VALUE_FLOAT);
+    assert_int_equal(decide(), KIND_DPO);
+}
+
 static void plain_text_rows_are_pretraining_but_rendered_turns_are_not(void **state)
 {
     char *folder = tempdir_make();
@@ -278,6 +298,29 @@ static void the_framework_is_named_as_the_files_allow(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void a_settings_file_tells_the_framework(void **state)
+{
+    static const struct {
+        const char *importer, *framework;
+    } cases[] = {{"axolotl", "axolotl"}, {"unsloth", "Unsloth"},     {"ms_swift", "ms-swift"},
+                 {"nemo", "NeMo"},       {"torchtune", "torchtune"}, {"litgpt", "LitGPT"}};
+    struct arena *arena = arena_open(4096);
+
+    (void)state;
+    source("/x/run/config.yaml", "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sources[0].importer = cases[i].importer;
+        decide();
+        assert_string_equal(run_framework(facts, arena), cases[i].framework);
+        run_facts_close(facts);
+        facts = NULL;
+    }
+    sources[0].importer = "accelerate"; /* every trainer can be started with it */
+    decide();
+    assert_null(run_framework(facts, arena));
+    arena_close(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +343,9 @@ int main(void)
         CASE(prediction_without_training_is_marked),
         CASE(a_crash_before_the_first_row_is_not_eval_only),
         CASE(the_framework_is_named_as_the_files_allow),
+        CASE(a_settings_file_tells_the_framework),
+        CASE(ms_swifts_seq2seq_arguments_say_nothing),
+        CASE(a_stated_kind_counts_more_than_the_defaults_of_another),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
