@@ -265,7 +265,7 @@ static void go_to_fault(struct view *view, int direction)
     struct labels_state *state = view->state;
     const struct audit *audit = state->audit;
     uint32_t fault = labels_main_fault(audit, state->row);
-    uint32_t wanted = fault ? fault : labels_fault_mask(audit);
+    uint32_t wanted = fault ? fault : labels_fault_mask();
 
     for (int64_t i = 1; i <= audit->n_rows; i++) {
         int64_t row = (state->row + direction * i + audit->n_rows) % audit->n_rows;

@@ -19,7 +19,7 @@
 
 uint32_t labels_main_fault(const struct audit *audit, int64_t row)
 {
-    uint32_t faults = audit->rows ? audit->rows[row].flags & labels_fault_mask(audit) : 0;
+    uint32_t faults = audit->rows ? audit->rows[row].flags & labels_fault_mask() : 0;
 
     return faults & (~faults + 1); /* the lowest bit: the flags stand in the order of their weight */
 }
@@ -27,7 +27,7 @@ uint32_t labels_main_fault(const struct audit *audit, int64_t row)
 /* How many rows have it; with 0: any fault. */
 static int64_t labels_count_fault(const struct audit *audit, uint32_t fault)
 {
-    uint32_t wanted = fault ? fault : labels_fault_mask(audit);
+    uint32_t wanted = fault ? fault : labels_fault_mask();
     int64_t n = 0;
 
     for (int64_t i = 0; audit->rows && i < audit->n_rows; i++)
@@ -61,7 +61,7 @@ static void say_fault(struct textflow *flow, const struct labels_state *state)
     struct buf text;
 
     buf_init(&text, 1024);
-    labels_faults(&text, flags & labels_fault_mask(audit));
+    labels_faults(&text, flags & labels_fault_mask());
     if (fault)
         flow_printf(flow, STYLE_FAIL, "%s", text.p);
     else if (prompt > 0)

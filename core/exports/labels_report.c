@@ -31,11 +31,10 @@ static const struct {
 };
 #define N_FLAGS (sizeof FLAGS / sizeof *FLAGS)
 
-uint32_t labels_fault_mask(const struct audit *audit)
+uint32_t labels_fault_mask(void)
 {
     uint32_t mask = 0;
 
-    (void)audit;
     for (size_t i = 0; i < N_FLAGS; i++)
         if (FLAGS[i].is_fault)
             mask |= FLAGS[i].flag;
@@ -268,9 +267,9 @@ static void row_heading(struct buf *out, const struct audit *audit, int64_t row)
                    facts->n_trained);
     else if (facts && facts->n_tokens >= 0)
         buf_printf(out, "  %" PRId32 " tokens, labels not known", facts->n_tokens);
-    if (facts && facts->flags & labels_fault_mask(audit)) {
+    if (facts && facts->flags & labels_fault_mask()) {
         buf_puts(out, "  FAULT: ");
-        labels_faults(out, facts->flags & labels_fault_mask(audit));
+        labels_faults(out, facts->flags & labels_fault_mask());
     }
     buf_puts(out, "\n");
 }
@@ -329,13 +328,13 @@ static bool is_wanted(const struct audit *audit, int64_t row, const struct label
         return row == options->row;
     if (options->all)
         return true;
-    return has_faults ? audit->rows && audit->rows[row].flags & labels_fault_mask(audit) : row < FEW_ROWS;
+    return has_faults ? audit->rows && audit->rows[row].flags & labels_fault_mask() : row < FEW_ROWS;
 }
 
 static bool has_faults(const struct audit *audit)
 {
     for (int64_t i = 0; audit->rows && i < audit->n_rows; i++)
-        if (audit->rows[i].flags & labels_fault_mask(audit))
+        if (audit->rows[i].flags & labels_fault_mask())
             return true;
     return false;
 }

@@ -16,7 +16,7 @@ void labels_summary(struct buf *out, const struct audit *audit);
 /* "cut, no supervised token": the faults of a row, "" when it has none. */
 void labels_faults(struct buf *out, uint32_t flags);
 /* Flags that make a row worth a look. */
-uint32_t labels_fault_mask(const struct audit *audit);
+uint32_t labels_fault_mask(void);
 
 /* All audits of the run with their rows. E_NOTFOUND when there is nothing to show: the message says
  * what to import, or which rows there are. */
