@@ -32,6 +32,7 @@ static const char *const markers[] = {
     "oom-kill",
     "Out of memory: Killed",
     "\tTraining Loss",
+    " | loss:", /* torchtune's log_<time>.txt */
     "Error: ",
 };
 

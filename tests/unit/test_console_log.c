@@ -460,6 +460,7 @@ static void logs_are_told_from_other_text(void **state)
     assert_int_equal(probe("prompt_train.txt", "<|im_start|>user\nhi"), 0);
     assert_int_equal(probe("x.log", "{\"a\": 1}\n{\"a\": 2}\n"), 0);
     assert_int_equal(probe("notes.txt", "some words\n"), 0);
+    assert_true(probe("log_1712.txt", "Step 1 | loss:2.08 lr:0.0003 \n") > 0);
     /* Manuals quote tracebacks, catalogues hold messages. */
     assert_int_equal(probe("PKG-INFO", "fails:\n\n   >>> f()\n   Traceback (most recent call last):\n"
                                        "   ...\n   ValueError: no value\n"), 0);
