@@ -125,7 +125,8 @@ static void a_format_without_a_header_has_none_to_miss(void **state)
 
 static void a_thinking_block_behind_the_header_is_a_note(void **state)
 {
-    struct lint lint = lint_of(state, LOOP("<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<think>\n\n"
+    struct lint lint = lint_of(state, LOOP("<|im_start|>{{ m.role }}\n"
+                                           "{% if m.role == 'assistant' %}<think>\n\n"
                                            "</think>\n\n{% endif %}{{ m.content }}<|im_end|>\n") HEADER);
 
     expect(&lint, LINT_GENERATION_PROMPT, LINT_NOTE, "user, assistant");
