@@ -30,6 +30,12 @@ static bool is_wandb(const struct peek *peek)
     return peek_has_key(peek, "_wandb") || peek_has_key(peek, "wandb_version");
 }
 
+/* torchtune's recipes that train nothing: its own importer takes the others. */
+static bool is_other_recipe(const struct peek *peek)
+{
+    return peek_has_key(peek, "_component_") && str_find(peek->head, "torchtune.") >= 0;
+}
+
 static int probe(const struct peek *peek)
 {
     if (is_script_name(peek))
@@ -37,7 +43,7 @@ static int probe(const struct peek *peek)
     bool is_json =
         peek_is_object(peek) && (peek_name_ends(peek, ".json") || peek_name_ends(peek, ".jsonc"));
     bool is_yaml = peek_is_yaml_name(peek) && peek_first(peek) != '[';
-    if ((!is_json && !is_yaml) || is_wandb(peek))
+    if ((!is_json && !is_yaml) || is_wandb(peek) || is_other_recipe(peek))
         return 0;
     size_t n = peek_known_settings(peek);
     if (n >= 2)

@@ -61,7 +61,8 @@ static void what_trains_nothing_is_not_taken(void **state)
     static const char *const texts[] = {
         "services:\n  trainer:\n    image: a\nvolumes:\n  data: {}\n",
         "model:\n  _component_: torchtune.models.llama2.llama2_7b\ncheckpointer:\n"
-        "  _component_: torchtune.training.FullModelHFCheckpointer\ntasks: [a]\nbatch_size: 8\n",
+        "  _component_: torchtune.training.FullModelHFCheckpointer\n  output_dir: a\n"
+        "tokenizer:\n  max_seq_len: 10\ntasks: [a]\nbatch_size: 8\n",
         "name: ci\non: push\njobs:\n  train:\n    steps: []\n",
         "openapi: 3.0.0\ninfo:\n  title: training\npaths: {}\n",
         "model: a\ndataset: b\ntemplate: c\n",
