@@ -103,6 +103,23 @@ static void take_place(struct metric_rows *rows, struct place *place, const stru
     }
 }
 
+/* ms-swift's "global_step/max_steps": "17/124". */
+static void take_fraction(struct metric_rows *rows, struct place *place, struct str key,
+                          struct str text)
+{
+    struct str rest = text, part;
+    int64_t step, total;
+
+    if (!str_is(key, "global_step/max_steps") || !str_split(&rest, '/', &part) ||
+        !number_parse_int(part, &step) || step < 0) {
+        return;
+    }
+    place->step = step;
+    if (number_parse_int(rest, &total) && total > 0) {
+        rows->last_total = total;
+    }
+}
+
 static int add_number(struct metric_rows *rows, struct metric_key *key, double value,
                       const struct place *place, int64_t line, struct error *err)
 {
@@ -190,6 +207,8 @@ static void place_of_tree(struct metric_rows *rows, const struct json *object, s
         const struct metric_key *key = tree_number(child, &value) ? key_of(rows, child->key) : NULL;
         if (key != NULL) {
             take_place(rows, place, key, value);
+        } else if (child->type == JSON_STRING) {
+            take_fraction(rows, place, child->key, child->text);
         }
     }
 }
@@ -224,6 +243,8 @@ static void place_of_fields(struct metric_rows *rows, const struct json_row *row
         }
         if (key != NULL) {
             take_place(rows, place, key, field->number);
+        } else if (field->is_quoted) {
+            take_fraction(rows, place, field->key, field->text);
         }
     }
 }
