@@ -273,7 +273,9 @@ static const struct view_ops *suited_text(const struct app *app)
     if (!row || row->result.verdict < VERDICT_WARN || !row->result.n_evidence)
         return NULL;
     place = evidence_view(row->check, &row->result.evidence[0]);
-    return place && (strcmp(place, "labels") == 0 || strcmp(place, "prompts") == 0) ? view_by_id(place) : NULL;
+    return place && (strcmp(place, "labels") == 0 || strcmp(place, "prompts") == 0)
+               ? view_by_id(place)
+               : NULL;
 }
 
 /* Where the evidence of the opened check can be seen: the log for a line of it, rows and prompts in

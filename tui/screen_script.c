@@ -2,7 +2,8 @@
  *
  * One thing a line, each run when the program is idle: a key name (`j`, `Tab`, `C-d`, `Esc`),
  * `text …` typed as it is, `:command`, `size 160x50`, `screenshot NAME` (`NAME+attrs`: with style
- * roles), `wait 600` (the seconds pass at once, on the script's own clock), `#` a comment. The app waits for its worker before it asks for the next event. */
+ * roles), `wait 600` (the seconds pass at once, on the script's own clock), `#` a comment. The app
+ * waits for its worker before it asks for the next event. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

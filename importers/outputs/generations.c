@@ -1,6 +1,7 @@
 /* What the models answered: a line with `output`, or with one output per model. The texts stay in
  * the file; kept is whether each reproduces its target, what it shows beside its prompt (echo, turn
- * header, empty), and how many base and tuned outputs of one row are the same ("generations.n_pairs", "generations.n_identical"). */
+ * header, empty), and how many base and tuned outputs of one row are the same
+ * ("generations.n_pairs", "generations.n_identical"). */
 #include <stdio.h>
 #include <string.h>
 

@@ -275,14 +275,14 @@ static bool judge_items(struct check_ctx *ctx, int64_t best, int64_t kept)
             evidence_pair(ctx, &pair);
             if (pair_fell(&pair))
                 check_fail(ctx, CONFIDENCE_STRONG, "",
-                           "on the same items of %s the kept checkpoint of step %lld reaches %.1f %%, that of "
-                           "step %lld %.1f %%",
+                           "on the same items of %s the kept checkpoint of step %lld reaches %.1f %%, "
+                           "that of step %lld %.1f %%",
                            a->suite, (long long)kept, 100.0 * pair.p_candidate, (long long)best,
                            100.0 * pair.p_base);
             else
                 check_pass(ctx, CONFIDENCE_LIKELY,
-                           "on the same items of %s the checkpoints of step %lld and step %lld cannot be told "
-                           "apart",
+                           "on the same items of %s the checkpoints of step %lld and step %lld cannot be "
+                           "told apart",
                            a->suite, (long long)kept, (long long)best);
             return true;
         }
