@@ -60,11 +60,11 @@ struct stretch {
 static void put_piece(const struct prompts_state *state, struct textflow *flow, enum style_role style,
                       struct str text, const char *mark, bool is_end)
 {
-    struct str before = mark >= text.p && mark <= text.p + text.n ? str_first(text, (size_t)(mark - text.p))
-                                                                  : text;
+    bool has_mark = mark && mark >= text.p && mark <= text.p + text.n;
+    struct str before = has_mark ? str_first(text, (size_t)(mark - text.p)) : text;
 
     blanks_text(flow, style, before, state->shows_blanks, is_end && before.n == text.n);
-    if (!mark || mark < text.p || mark > text.p + text.n)
+    if (!has_mark)
         return;
     flow_puts(flow, STYLE_FAIL, mark_of(flow));
     blanks_text(flow, style, str_skip(text, before.n), state->shows_blanks, is_end);

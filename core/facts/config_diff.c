@@ -85,7 +85,7 @@ static void add_pair(struct changes *changes, const char *name, const struct set
     add(changes, &(struct config_change){.name = name,
                                          .old_value = old ? old->value : NULL,
                                          .new_value = new ? new->value : NULL,
-                                         .line = new ? new->line : old->line});
+                                         .line = new ? new->line : old ? old->line : NONE});
 }
 
 static size_t end_of_group(const struct key *keys, size_t n, size_t i)

@@ -198,15 +198,16 @@ int curve_files_join(const struct run_facts *facts, const struct series *anchor,
 
     if (rc != OK || n == 0 || !own || curve->source)
         return rc;
-    pieces[n++] = (struct piece){.began = began(own),
-                                 .source_id = anchor->source_id,
-                                 .points = {.n = curve->n,
-                                            .value = curve->value,
-                                            .step = curve->step,
-                                            .seq = curve->seq,
-                                            .line = curve->line,
-                                            .segment = curve->segment},
-                                 .to = curve->n};
+    pieces[n] = (struct piece){.began = began(own),
+                               .source_id = anchor->source_id,
+                               .points = {.n = curve->n,
+                                          .value = curve->value,
+                                          .step = curve->step,
+                                          .seq = curve->seq,
+                                          .line = curve->line,
+                                          .segment = curve->segment},
+                               .to = curve->n};
+    n++;
     qsort(pieces, n, sizeof *pieces, by_time);
     while (pieces[at].source_id != anchor->source_id)
         at++;

@@ -34,7 +34,7 @@ static void lower(const char *name, char out[256])
 {
     size_t i = 0;
 
-    for (; name[i] && i < 255; i++)
+    for (; i < 255 && name[i]; i++)
         out[i] = name[i] == '-' || name[i] == ' ' ? '_' : (char)tolower((unsigned char)name[i]);
     out[i] = '\0';
 }

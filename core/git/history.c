@@ -219,10 +219,10 @@ int history_open(struct history **out, struct repository *repository, const char
 {
     struct history *h = calloc(1, sizeof *h);
     struct git_id from, tree;
-    int rc = h ? OK : no_memory(err);
+    int rc = OK;
 
-    if (rc != OK)
-        return rc;
+    if (!h)
+        return no_memory(err);
     h->repository = repository;
     if (options)
         h->options = *options;

@@ -258,7 +258,7 @@ void objects_close(struct objects *objects)
 
 static git_oid oid_of(const struct git_id *id)
 {
-    git_oid oid;
+    git_oid oid = {{0}};
 
     memcpy(oid.id, id->b, GIT_ID_BYTES);
     return oid;

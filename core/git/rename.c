@@ -65,7 +65,9 @@ static int cut_pieces(struct str text, struct pieces *out, struct error *err)
 
     out->n = 0;
     out->list = malloc(capacity * sizeof *out->list);
-    for (size_t i = 0; out->list && i < text.n; i++) {
+    if (!out->list)
+        return error_set(err, E_NOMEM, "comparing files");
+    for (size_t i = 0; i < text.n; i++) {
         if (is_text && text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n')
             continue;
         piece[n++] = text.p[i];
@@ -74,17 +76,16 @@ static int cut_pieces(struct str text, struct pieces *out, struct error *err)
         if (out->n == capacity) {
             capacity *= 2;
             struct piece *more = realloc(out->list, capacity * sizeof *more);
-            if (!more)
+            if (!more) {
                 free(out->list);
+                out->list = NULL;
+                return error_set(err, E_NOMEM, "comparing files");
+            }
             out->list = more;
-            if (!more)
-                break;
         }
         out->list[out->n++] = (struct piece){hash_bytes(piece, n), (uint32_t)n};
         n = 0;
     }
-    if (!out->list)
-        return error_set(err, E_NOMEM, "comparing files");
     qsort(out->list, out->n, sizeof *out->list, by_hash);
     out->n = join_equal(out->list, out->n);
     return OK;

@@ -72,7 +72,7 @@ static size_t rank_of(const double *p, size_t n, size_t at)
     size_t rank = 0;
 
     for (size_t i = 0; i < n; i++)
-        rank += p[i] < p[at] || (p[i] == p[at] && i < at);
+        rank += p[i] < p[at] || (i < at && p[i] == p[at]);
     return rank;
 }
 

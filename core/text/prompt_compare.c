@@ -494,7 +494,7 @@ static void compare_ids(struct comparing *c)
         if (i < a->n_ids && a->ids[i] == b->ids[i])
             continue;
         /* the end of the prompt lies inside of a training token: of the answer's first one */
-        if (b->end[i] >= end && i < a->n_ids && a->begin[i] == b->begin[i] && a->end[i] > end) {
+        if (i < a->n_ids && b->end[i] >= end && a->begin[i] == b->begin[i] && a->end[i] > end) {
             note(c->out, c->arena, "the prompt ends inside of a token of the training text");
             return;
         }

@@ -15,6 +15,8 @@ nullPointerRedundantCheck:tests/harness/*
 nullPointerRedundantCheck:core/read/json.c
 nullPointerRedundantCheck:importers/outputs/side_files.c
 arrayIndexThenCheck:importers/probe.c
+objectIndex:core/text/labels_llamafactory_cut.c
+identicalInnerCondition:core/read/arrow_schema.c
 missingIncludeSystem
 unmatchedSuppression
 END

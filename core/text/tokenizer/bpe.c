@@ -376,7 +376,7 @@ static const char *part_end(const struct bpe *bpe, const char *p, const char *en
     const char *begin = p;
 
     for (p++; end - p >= 3; p++) {
-        p = memchr(p, '\xE2', (size_t)(end - p));
+        p = memchr(p, 0xE2, (size_t)(end - p));
         if (!p || end - p < 3)
             break;
         if (p[1] == '\x96' && p[2] == '\x81' && !is_glued(bpe, begin, p))

@@ -98,7 +98,7 @@ static int read_line(struct reading *reading)
 static int read_pair(struct reading *reading)
 {
     char *room = reading->room;
-    struct str left, right;
+    struct str left = {NULL, 0}, right = {NULL, 0};
     int rc = raw_take(&reading->raw, '[');
 
     if (rc == OK)
