@@ -1,5 +1,5 @@
-/* The audit of a run's rows: what is counted in recorded labels, what is kept, what is made anew.
- */
+/* The audit of rows whose labels were recorded: what is counted in them, what of it is kept and when it is
+ * made anew. Rows that are labelled here are test_audit_simulated.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,10 +7,8 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <string.h>
 
-#include "core/store/store.h"
-#include "tests/harness/imported_run.h"
+#include "tests/harness/audited.h"
 
 static int set_up(void **state)
 {
@@ -28,7 +26,6 @@ static void write(const struct imported_run *run, const char *name, const char *
 {
     tempdir_write_text(run->folder, name, text);
 }
-
 /* ChatML as Qwen has it: 151644 begins a turn, 151645 ends one, 151643 is the padding. */
 static void write_tokenizer(const struct imported_run *run, const char *eos, const char *pad)
 {
@@ -50,14 +47,6 @@ static const struct audit *audit_of(struct imported_run *run, const char *labels
     return facts_audit(run->facts, "train");
 }
 
-static int64_t flagged(const struct audit *audit, enum audit_flag flag)
-{
-    for (int i = 0; i < AUDIT_N_FLAGS; i++)
-        if ((int)flag == 1 << i)
-            return audit->n_flagged[i];
-    return NONE;
-}
-
 static void supervised_tokens_of_recorded_rows_are_counted(void **state)
 {
     struct imported_run *run = *state;
@@ -76,8 +65,8 @@ static void supervised_tokens_of_recorded_rows_are_counted(void **state)
     assert_int_equal(audit->rows[0].n_trained, 2);
     assert_int_equal(audit->rows[0].n_prompt, 2);
     assert_int_equal(audit->rows[1].n_trained, 0);
-    assert_int_equal(flagged(audit, AUDIT_ALL_MASKED), 1);
-    assert_int_equal(flagged(audit, AUDIT_END_TRAINED), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_ALL_MASKED), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_END_TRAINED), 1);
     assert_int_equal(audit->last_id, 151645);
     assert_string_equal(audit->last_text, "<|im_end|>");
     assert_true(audit->last_is_special);
@@ -105,7 +94,7 @@ static void a_last_word_is_no_end_of_turn(void **state)
         run, "{\"input_ids\": [9, 8, 10, 151645, 198], \"labels\": [-100, 8, 10, -100, -100]}\n");
 
     assert_int_equal(audit->rows[0].last_id, 10);
-    assert_int_equal(flagged(audit, AUDIT_END_TRAINED), 0);
+    assert_int_equal(audited_flagged(audit, AUDIT_END_TRAINED), 0);
 }
 
 static void padding_is_no_part_of_a_row(void **state)
@@ -123,7 +112,7 @@ static void padding_is_no_part_of_a_row(void **state)
     assert_int_equal(audit->rows[0].n_tokens, 3);
     assert_int_equal(audit->rows[1].n_tokens, 2);
     assert_int_equal(audit->rows[2].n_tokens, 2);
-    assert_int_equal(flagged(audit, AUDIT_ALL_TRAINED), 2);
+    assert_int_equal(audited_flagged(audit, AUDIT_ALL_TRAINED), 2);
 }
 
 static void of_a_pad_that_ends_the_turn_the_first_one_stays(void **state)
@@ -138,8 +127,8 @@ static void of_a_pad_that_ends_the_turn_the_first_one_stays(void **state)
 
     assert_int_equal(audit->rows[0].n_tokens, 3);
     assert_int_equal(audit->rows[1].n_tokens, 3);
-    assert_int_equal(flagged(audit, AUDIT_HAS_PAD_EOS), 2);
-    assert_int_equal(flagged(audit, AUDIT_PAD_EOS_TRAINED), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_HAS_PAD_EOS), 2);
+    assert_int_equal(audited_flagged(audit, AUDIT_PAD_EOS_TRAINED), 1);
 }
 
 static void two_bos_are_told_from_two_equal_words(void **state)
@@ -156,8 +145,8 @@ static void two_bos_are_told_from_two_equal_words(void **state)
                       "{\"input_ids\": [1, 5, 2], \"labels\": [1, 5, 2]}\n");
 
     assert_int_equal(audit->bos_id, 1);
-    assert_int_equal(flagged(audit, AUDIT_TWO_BOS), 1);
-    assert_int_equal(flagged(audit, AUDIT_STARTS_TWICE), 2);
+    assert_int_equal(audited_flagged(audit, AUDIT_TWO_BOS), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_STARTS_TWICE), 2);
 }
 
 static void a_masked_row_as_long_as_the_limit_was_cut(void **state)
@@ -171,8 +160,8 @@ static void a_masked_row_as_long_as_the_limit_was_cut(void **state)
                       "{\"input_ids\": [5, 6, 7, 8], \"labels\": [-100, 6, 7, 8]}\n");
 
     assert_int_equal(audit->max_length, 4);
-    assert_int_equal(flagged(audit, AUDIT_ALL_MASKED), 2);
-    assert_int_equal(flagged(audit, AUDIT_CUT_TO_NOTHING), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_ALL_MASKED), 2);
+    assert_int_equal(audited_flagged(audit, AUDIT_CUT_TO_NOTHING), 1);
     assert_true(audit->rows[0].flags & AUDIT_PROMPT_FILLS);
     assert_false(audit->rows[1].flags & AUDIT_CUT);
 }
@@ -186,7 +175,7 @@ static void without_a_stated_limit_the_longest_shared_length_is_it(void **state)
                       "{\"input_ids\": [5, 6], \"labels\": [-100, -100]}\n");
 
     assert_int_equal(audit->max_length, 3);
-    assert_int_equal(flagged(audit, AUDIT_CUT_TO_NOTHING), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_CUT_TO_NOTHING), 1);
 }
 
 static void ids_beyond_the_vocabularies_are_named(void **state)
@@ -202,7 +191,7 @@ static void ids_beyond_the_vocabularies_are_named(void **state)
     assert_int_equal(audit->n_vocab, 100);
     assert_int_equal(audit->max_id, 100);
     assert_int_equal(audit->max_id_row, 1);
-    assert_int_equal(flagged(audit, AUDIT_BAD_ID), 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_BAD_ID), 1);
     assert_int_equal(audit->n_new_ids, 1);
     assert_int_equal(audit->new_ids[0].n_rows, 1);
     assert_string_equal(audit->new_ids[0].text, "<tool>");
@@ -228,9 +217,38 @@ static void a_row_that_cannot_be_read_is_counted_and_named(void **state)
                                               "{\"input_ids\": [5, \n");
 
     assert_int_equal(audit->n_rows, 3);
-    assert_int_equal(flagged(audit, AUDIT_UNREADABLE), 2);
+    assert_int_equal(audited_flagged(audit, AUDIT_UNREADABLE), 2);
     assert_int_equal(audit->first_refused_row, 1);
     assert_string_equal(audit->first_refusal, "input_ids and labels have different lengths");
+}
+
+static void ids_and_labels_are_whole_numbers(void **state)
+{
+    struct imported_run *run = *state;
+
+    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
+    const struct audit *audit =
+        audit_of(run, "{\"input_ids\": [9, 8, 7], \"labels\": [-99.5, 8.5, 7]}\n"
+                      "{\"input_ids\": [9.5, 8, 7], \"labels\": [-100, 8, 7]}\n"
+                      "{\"input_ids\": [9.0, 8, 7], \"labels\": [-100.0, 8.0, 7]}\n");
+
+    assert_int_equal(audited_flagged(audit, AUDIT_UNREADABLE), 2);
+    assert_int_equal(audit->rows[2].n_trained, 2);
+}
+
+/* Of a batch with other lists, those that are missing are no labels. */
+static void a_batch_of_uneven_lists_is_read_as_far_as_it_goes(void **state)
+{
+    struct imported_run *run = *state;
+
+    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
+    const struct audit *audit = audit_of(run, "{\"input_ids\": [[9, 8], [9, 7], [9]],"
+                                              " \"labels\": [[-100, 8], [-100]]}\n");
+
+    assert_int_equal(audit->n_rows, 3);
+    assert_int_equal(audit->rows[0].n_trained, 1);
+    assert_int_equal(audited_flagged(audit, AUDIT_UNREADABLE), 1);
+    assert_int_equal(audit->rows[2].n_trained, -1);
 }
 
 static void evaluation_rows_are_a_split_of_their_own(void **state)
@@ -244,7 +262,7 @@ static void evaluation_rows_are_a_split_of_their_own(void **state)
 
     assert_int_equal(audit->n_trained, 1);
     assert_non_null(eval);
-    assert_int_equal(flagged(eval, AUDIT_ALL_MASKED), 1);
+    assert_int_equal(audited_flagged(eval, AUDIT_ALL_MASKED), 1);
     (void)facts_audits(run->facts, &n);
     assert_int_equal(n, 2);
 }
@@ -257,26 +275,15 @@ static uint64_t hash_after_audit(struct imported_run *run, const char *labels)
     return facts_audits_hash(run->facts);
 }
 
-static int64_t stored_id(struct imported_run *run)
-{
-    const struct stored_audit *audits;
-    size_t n;
-
-    assert_int_equal(
-        store_audits(run->store, run->facts->run.id, run->arena, &audits, &n, &run->err), OK);
-    assert_int_equal(n, 1);
-    return audits[0].id;
-}
-
 static void an_unchanged_run_is_not_audited_again(void **state)
 {
     struct imported_run *run = *state;
     static const char ROW[] = "{\"input_ids\": [5, 6], \"labels\": [-100, 6]}\n";
 
     uint64_t first = hash_after_audit(run, ROW);
-    int64_t id = stored_id(run);
+    int64_t id = audited_id(run);
     imported_run_audit(run, NULL);
-    assert_int_equal(stored_id(run), id);
+    assert_int_equal(audited_id(run), id);
     assert_true(facts_audits_hash(run->facts) == first);
     const struct audit *audit = facts_audit(run->facts, "train");
     assert_int_equal(audit->rows[0].n_trained, 1);
@@ -291,7 +298,7 @@ static void a_changed_setting_makes_the_audit_anew(void **state)
     uint64_t first = hash_after_audit(run, ROW);
     write(run, "training_args.json", "{\"max_length\": 2, \"learning_rate\": 0.001}");
     assert_false(hash_after_audit(run, ROW) == first);
-    assert_int_equal(flagged(facts_audit(run->facts, "train"), AUDIT_CUT), 1);
+    assert_int_equal(audited_flagged(facts_audit(run->facts, "train"), AUDIT_CUT), 1);
 }
 
 static void facts_opened_before_the_audit_are_not_current_after_it(void **state)
@@ -356,241 +363,7 @@ static void more_rows_than_a_block_come_back_as_they_were(void **state)
 }
 
 /* ---- Simulated rows ---- */
-
-/* One id a word; </s> ends a completion. */
-static void write_words(const struct imported_run *run)
-{
-    write(run, "out/tokenizer.json",
-          "{\"added_tokens\": [{\"id\": 2, \"content\": \"</s>\", \"special\": true,"
-          " \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false}],"
-          " \"normalizer\": null, \"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"},"
-          " \"post_processor\": null, \"decoder\": null,"
-          " \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"<unk>\", \"vocab\":"
-          " {\"<unk>\": 0, \"<pad>\": 1, \"</s>\": 2, \"a\": 3, \"b\": 4, \"c\": 5, \"d\": 6}}}");
-    write(run, "out/tokenizer_config.json", "{\"eos_token\": \"</s>\", \"pad_token\": \"<pad>\"}");
-    write(run, "pip_freeze.txt", "trl==1.16.0\ntransformers==5.24.0\n");
-}
-
-static void write_trl(const struct imported_run *run, int max_length)
-{
-    char text[256];
-
-    snprintf(text, sizeof text,
-             "{\"completion_only_loss\": true, \"max_length\": %d, \"learning_rate\": 0.001}",
-             max_length);
-    write_words(run);
-    write(run, "training_args.json", text);
-}
-
-static const struct audit *simulated(struct imported_run *run, const char *rows,
-                                     const struct audit_hooks *hooks)
-{
-    write(run, "train.jsonl", rows);
-    imported_run_audit(run, hooks);
-    return facts_audit(run->facts, "train");
-}
-
-static const char THREE_ROWS[] = "{\"prompt\": \"a b\", \"completion\": \" c\"}\n"
-                                 "{\"prompt\": \"a b d\", \"completion\": \" c\"}\n"
-                                 "{\"prompt\": \"a\", \"completion\": \" c\"}\n";
-
-static void rows_are_labelled_as_their_trainer_does_it(void **state)
-{
-    struct imported_run *run = *state;
-
-    write_trl(run, 3);
-    const struct audit *audit = simulated(run, THREE_ROWS, NULL);
-
-    assert_non_null(audit);
-    if (audit->basis != AUDIT_SIMULATED)
-        fail_msg("%s", audit->missing);
-    assert_null(audit->assumption);
-    assert_int_equal(audit->n_rows, 3);
-    assert_int_equal(audit->max_length, 3);
-    assert_int_equal(audit->eos_id, 2);
-    assert_int_equal(audit->rows[0].n_tokens, 4);
-    assert_int_equal(audit->rows[0].n_prompt, 2);
-    assert_int_equal(audit->rows[0].n_trained, 1);
-    assert_true(audit->rows[0].flags & AUDIT_CUT_ANSWER);
-    assert_true(audit->rows[1].flags & AUDIT_CUT_TO_NOTHING);
-    assert_true(audit->rows[1].flags & AUDIT_PROMPT_FILLS);
-    assert_true(audit->rows[1].flags & AUDIT_DROPPED);
-    assert_int_equal(audit->rows[2].n_trained, 2);
-    assert_true(audit->rows[2].flags & AUDIT_END_TRAINED);
-    assert_false(audit->is_sampled);
-}
-
-static void counted_tokens_stand_in_for_estimated_ones(void **state)
-{
-    struct imported_run *run = *state;
-    const struct dataset *of = NULL;
-    size_t n;
-
-    write_trl(run, 3);
-    const struct audit *audit = simulated(run, THREE_ROWS, NULL);
-    const struct sample *samples = facts_samples(run->facts, audit->dataset, &n);
-
-    assert_int_equal(n, 3);
-    assert_int_equal(samples[1].n_tokens, 5);
-    assert_int_equal(samples[1].n_prompt_tokens, 3);
-    assert_int_equal(samples[1].n_trained, 0);
-    assert_false(samples[1].flags & SAMPLE_ESTIMATED);
-    assert_non_null(facts_lengths(run->facts, &n, &of));
-    assert_int_equal(n, 3);
-    assert_int_equal(of->id, audit->dataset->id);
-}
-
-static void ids_and_labels_are_whole_numbers(void **state)
-{
-    struct imported_run *run = *state;
-
-    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
-    const struct audit *audit =
-        audit_of(run, "{\"input_ids\": [9, 8, 7], \"labels\": [-99.5, 8.5, 7]}\n"
-                      "{\"input_ids\": [9.5, 8, 7], \"labels\": [-100, 8, 7]}\n"
-                      "{\"input_ids\": [9.0, 8, 7], \"labels\": [-100.0, 8.0, 7]}\n");
-
-    assert_int_equal(flagged(audit, AUDIT_UNREADABLE), 2);
-    assert_int_equal(audit->rows[2].n_trained, 2);
-}
-
-/* Of a batch with other lists, those that are missing are no labels. */
-static void a_batch_of_uneven_lists_is_read_as_far_as_it_goes(void **state)
-{
-    struct imported_run *run = *state;
-
-    write_tokenizer(run, "<|im_end|>", "<|endoftext|>");
-    const struct audit *audit = audit_of(run, "{\"input_ids\": [[9, 8], [9, 7], [9]],"
-                                              " \"labels\": [[-100, 8], [-100]]}\n");
-
-    assert_int_equal(audit->n_rows, 3);
-    assert_int_equal(audit->rows[0].n_trained, 1);
-    assert_int_equal(flagged(audit, AUDIT_UNREADABLE), 1);
-    assert_int_equal(audit->rows[2].n_trained, -1);
-}
-
-/* Each such row costs the whole of what a template may use. */
-static void a_template_that_never_ends_is_tried_in_a_few_rows(void **state)
-{
-    struct imported_run *run = *state;
-    struct buf rows;
-
-    buf_init(&rows, 1 << 20);
-    for (int i = 0; i < 2000; i++)
-        buf_puts(&rows, "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n");
-    write_trl(run, 9);
-    write(run, "out/chat_template.jinja",
-          "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}");
-    const struct audit *audit = simulated(run, rows.p, NULL);
-
-    assert_non_null(strstr(audit->missing, "too much"));
-    assert_true(audit->is_partial);
-    assert_int_equal(audit->n_rows, 8);
-    assert_int_equal(flagged(audit, AUDIT_REFUSED), 8);
-    buf_free(&rows);
-}
-
-static void without_a_tokenizer_it_says_what_to_import(void **state)
-{
-    struct imported_run *run = *state;
-
-    write(run, "pip_freeze.txt", "trl==1.16.0\n");
-    write(run, "training_args.json", "{\"completion_only_loss\": true, \"learning_rate\": 0.001}");
-    const struct audit *audit = simulated(run, THREE_ROWS, NULL);
-
-    assert_int_equal(audit->basis, AUDIT_NONE);
-    assert_non_null(strstr(audit->missing, "tokenizer"));
-    assert_null(audit->rows);
-    assert_int_equal(audit->n_rows, 0);
-}
-
-static void a_version_that_changes_nothing_is_not_assumed(void **state)
-{
-    struct imported_run *run = *state;
-
-    write_trl(run, 9);
-    write(run, "pip_freeze.txt", "transformers==5.24.0\n");
-    const struct audit *audit = simulated(run, THREE_ROWS, NULL);
-
-    assert_int_equal(audit->basis, AUDIT_SIMULATED);
-    assert_null(audit->assumption);
-}
-
-static void a_broken_tokenizer_is_named(void **state)
-{
-    struct imported_run *run = *state;
-
-    write_trl(run, 9);
-    write(run, "out/tokenizer.json", "{\"model\": {\"type\": \"Riddle\", \"vocab\": {}}}");
-    const struct audit *audit = simulated(run, THREE_ROWS, NULL);
-
-    assert_int_equal(audit->basis, AUDIT_NONE);
-    assert_non_null(audit->missing);
-}
-
-static void any_number_of_threads_counts_the_same(void **state)
-{
-    struct imported_run *run = *state;
-    const struct audit_hooks hooks = {.n_threads = 4};
-    struct buf text;
-
-    buf_init(&text, 1 << 20);
-    for (int i = 0; i < 1000; i++)
-        buf_printf(&text, "{\"prompt\": \"a%s\", \"completion\": \" %s\"}\n",
-                   i % 3 == 0 ? " b"
-                   : i % 7    ? ""
-                              : " b d c",
-                   i % 5 ? "c" : "c d");
-    write_trl(run, 4);
-    write(run, "train.jsonl", text.p);
-    imported_run_audit(run, NULL);
-    const struct audit *one = facts_audit(run->facts, "train");
-    struct audit_row *rows = arena_array(run->arena, 1000, sizeof *rows);
-    memcpy(rows, one->rows, 1000 * sizeof *rows);
-    write(run, "training_args.json",
-          "{\"completion_only_loss\": true, \"max_length\": 4, \"learning_rate\": 0.002}");
-    assert_int_equal(store_audit_drop(run->store, stored_id(run), &run->err), OK);
-    imported_run_audit(run, &hooks);
-    const struct audit *four = facts_audit(run->facts, "train");
-    buf_free(&text);
-
-    assert_int_equal(four->n_rows, 1000);
-    assert_memory_equal(four->rows, rows, 1000 * sizeof *rows);
-}
-
 /* ---- One row again ---- */
-
-static void a_window_shows_the_row_of_the_audit(void **state)
-{
-    struct imported_run *run = *state;
-    struct audit_window *window = NULL;
-    const struct labelled_row *row;
-    struct str raw;
-
-    write_trl(run, 3);
-    const struct audit *audit = simulated(run,
-                                          "{\"prompt\": \"a b\", \"completion\": \" c\"}\n"
-                                          "{\"prompt\": \n"
-                                          "{\"prompt\": \"d\", \"completion\": \" c\"}\n",
-                                          NULL);
-    assert_int_equal(audit->n_rows, 3);
-    assert_int_equal(audit_window_open(&window, run->facts, audit, &run->err), OK);
-    assert_non_null(audit_window_tokenizer(window));
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(audit_window_row(window, 2, &row, &raw, &run->err), OK);
-        assert_int_equal(row->n, 3);
-        assert_int_equal(row->ids[0], 6);
-        assert_int_equal(row->trained[0], 0);
-        assert_int_equal(row->trained[1], 1);
-        assert_true(str_is(raw, "{\"prompt\": \"d\", \"completion\": \" c\"}"));
-        assert_int_equal(audit_window_row(window, 0, &row, NULL, &run->err), OK);
-        assert_int_equal(row->ids[0], 3);
-        assert_int_equal(audit_window_row(window, 1, &row, &raw, &run->err), OK);
-        assert_non_null(row->refused);
-    }
-    assert_int_equal(audit_window_row(window, 3, &row, NULL, &run->err), E_NOTFOUND);
-    audit_window_close(window);
-}
 
 static void a_window_shows_recorded_rows_of_a_batch(void **state)
 {
@@ -631,6 +404,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_batch_in_one_line_is_several_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_row_that_cannot_be_read_is_counted_and_named, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(ids_and_labels_are_whole_numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_batch_of_uneven_lists_is_read_as_far_as_it_goes, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(evaluation_rows_are_a_split_of_their_own, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_unchanged_run_is_not_audited_again, set_up, tear_down),
@@ -641,22 +417,6 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_rows_than_a_block_come_back_as_they_were, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(rows_are_labelled_as_their_trainer_does_it, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(counted_tokens_stand_in_for_estimated_ones, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(ids_and_labels_are_whole_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_batch_of_uneven_lists_is_read_as_far_as_it_goes, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_template_that_never_ends_is_tried_in_a_few_rows, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_a_tokenizer_it_says_what_to_import, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_version_that_changes_nothing_is_not_assumed, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_broken_tokenizer_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(any_number_of_threads_counts_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_window_shows_the_row_of_the_audit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_window_shows_recorded_rows_of_a_batch, set_up, tear_down),
     };
 
