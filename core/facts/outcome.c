@@ -286,6 +286,36 @@ static bool is_death(const struct event *event)
     return false;
 }
 
+static bool reached_plan(const struct run_facts *facts)
+{
+    if (facts->max_steps > 0 && facts->last_step >= facts->max_steps)
+        return true;
+    return facts->max_steps <= 0 && !isnan(facts->planned_epochs) && facts->last_epoch > 0 &&
+           facts->last_epoch >= 0.99 * facts->planned_epochs;
+}
+
+static bool ended_well(const struct event *exit)
+{
+    return strcmp(event_capture(exit, 1), "0") == 0 || strcmp(event_capture(exit, 1), "FINISHED") == 0;
+}
+
+/* Where no log tells it: the code or state with which a logger saw the process end. A run that came to
+ * its end, or that some logger saw end well (a resumed one), did not die of it. */
+static const struct event *logger_crash(const struct run_facts *facts)
+{
+    const struct event *failed = NULL;
+
+    if (facts->has_end_marker || reached_plan(facts))
+        return NULL;
+    for (const struct event *e = facts_event(facts, "logger-exit", NULL); e;
+         e = facts_event(facts, "logger-exit", e)) {
+        if (ended_well(e))
+            return NULL;
+        failed = failed ? failed : e;
+    }
+    return failed;
+}
+
 const struct event *outcome_crash(const struct run_facts *facts)
 {
     bool has_rows = facts->has_training_log || facts->last_step > 0;
@@ -300,21 +330,13 @@ const struct event *outcome_crash(const struct run_facts *facts)
         if (!went_on(facts, e) && !ended_before(facts, e))
             return e;
     }
-    return NULL;
+    return logger_crash(facts);
 }
 
 static void say(struct run_facts *facts, enum outcome outcome, const char *reason)
 {
     facts->run.outcome = outcome;
     facts->outcome_reason = reason;
-}
-
-static bool reached_plan(const struct run_facts *facts)
-{
-    if (facts->max_steps > 0 && facts->last_step >= facts->max_steps)
-        return true;
-    return facts->max_steps <= 0 && !isnan(facts->planned_epochs) && facts->last_epoch > 0 &&
-           facts->last_epoch >= 0.99 * facts->planned_epochs;
 }
 
 static bool fell_short(const struct run_facts *facts)
@@ -388,10 +410,13 @@ void outcome_decide(struct run_facts *facts)
     const struct source *growing = NULL;
 
     if (crash && !was_resumed_after(facts, crash) && !goes_on_after(facts, crash)) {
-        say(facts, OUTCOME_CRASHED,
-            arena_printf(arena, "%s at %s:%lld",
-                         strcmp(crash->kind, "exception") == 0 ? "exception" : "process death",
-                         facts_file_name(facts, crash->source_id), (long long)crash->line));
+        if (strcmp(crash->kind, "logger-exit") == 0)
+            say(facts, OUTCOME_CRASHED, crash->text);
+        else
+            say(facts, OUTCOME_CRASHED,
+                arena_printf(arena, "%s at %s:%lld",
+                             strcmp(crash->kind, "exception") == 0 ? "exception" : "process death",
+                             facts_file_name(facts, crash->source_id), (long long)crash->line));
         return;
     }
     if (facts->has_end_marker)

@@ -16,7 +16,8 @@ void outcome_progress(struct run_facts *facts);
  *   running   a file of the run grew while it was read
  *   unknown   nothing of these can be seen: no log, no final state */
 void outcome_decide(struct run_facts *facts);
-/* The exception or process death that ended a training log, or NULL. */
+/* The exception or process death that ended a training log; where no log tells, the event
+ * "logger-exit" of a logger that saw the process fail; or NULL. */
 const struct event *outcome_crash(const struct run_facts *facts);
 
 #endif

@@ -204,6 +204,46 @@ static void a_death_without_an_exception_is_a_crash(void **state)
     assert_string_equal(facts->outcome_reason, "process death at console.log:70");
 }
 
+static struct event *logger_exit(const char *how, const char *text)
+{
+    struct event *e = event("logger-exit", NONE);
+
+    e->n_captures = 1;
+    e->captures[0] = how;
+    e->text = text;
+    return e;
+}
+
+static void a_process_that_its_logger_saw_fail_has_crashed(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    logger_exit("1", "W&B: the process ended with code 1");
+    assert_int_equal(decide(), OUTCOME_CRASHED);
+    assert_string_equal(facts->outcome_reason, "W&B: the process ended with code 1");
+}
+
+static void a_failure_that_a_later_run_made_good_is_none(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    logger_exit("FAILED", "MLflow: the run is FAILED");
+    logger_exit("FINISHED", "MLflow: the run is FINISHED");
+    assert_int_not_equal(decide(), OUTCOME_CRASHED);
+}
+
+static void a_failure_behind_the_end_of_training_is_none(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("end-marker", 80);
+    logger_exit("1", "W&B: the process ended with code 1");
+    assert_int_equal(decide(), OUTCOME_FINISHED);
+}
+
 static void an_oom_answered_with_a_smaller_batch_is_none(void **state)
 {
     (void)state;
@@ -344,6 +384,9 @@ int main(void)
         CASE(a_bar_drawn_while_unwinding_is_no_step),
         CASE(a_bar_that_goes_on_says_that_the_exception_was_caught),
         CASE(a_death_without_an_exception_is_a_crash),
+        CASE(a_process_that_its_logger_saw_fail_has_crashed),
+        CASE(a_failure_that_a_later_run_made_good_is_none),
+        CASE(a_failure_behind_the_end_of_training_is_none),
         CASE(an_oom_answered_with_a_smaller_batch_is_none),
         CASE(an_inference_log_does_not_crash_the_training),
         CASE(an_exception_before_any_training_is_a_crash),

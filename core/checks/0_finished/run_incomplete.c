@@ -142,6 +142,11 @@ static int crashed(struct check_ctx *ctx)
                           type, message[0] ? ": " : "", message, file, (long long)crash->line,
                           progress(ctx));
     }
+    if (strcmp(crash->kind, "logger-exit") == 0) {
+        check_fix(ctx, "import the console log: its last lines say what ended the process");
+        return check_fail(ctx, CONFIDENCE_STRONG, "launcher", "%s (%s, %s)", crash->text, file,
+                          progress(ctx));
+    }
     check_fix(ctx, "find what ended the process: host memory, a time limit, a pre-emption");
     return check_fail(ctx, CONFIDENCE_STRONG, "launcher",
                       "the process was ended from outside (%s:%lld, %s)", file,
@@ -223,7 +228,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_run_incomplete = {
     .id = "run-incomplete",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "The run reached its planned end",
