@@ -3,6 +3,7 @@
 #include "core/store/db.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -419,4 +420,19 @@ void db_batch_rollback(struct store *store)
     if (store->is_batch)
         rollback(store);
     store->is_batch = false;
+}
+
+int db_write_ahead(struct store *store, const char *schema)
+{
+    enum { PAUSE_MS = 10 };
+    char sql[64];
+    int code;
+
+    snprintf(sql, sizeof sql, "PRAGMA %s.journal_mode = WAL", schema);
+    for (int waited = 0;; waited += PAUSE_MS) {
+        code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+        if ((code & 0xff) != SQLITE_BUSY || waited >= store->busy_timeout_ms)
+            return code;
+        sqlite3_sleep(PAUSE_MS);
+    }
 }

@@ -102,4 +102,8 @@ void db_batch_rollback(struct store *store);
  * wrote does not hang on what comes after. A failure is kept for the sink (db_batch_open). */
 void db_batch_leave(struct store *store);
 
+/* Sets the journal mode WAL; a code of SQLite. The change to it does not wait by the busy handler as all
+ * else does: two programs that make a file at once would find it locked. */
+int db_write_ahead(struct store *store, const char *schema);
+
 #endif

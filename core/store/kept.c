@@ -65,7 +65,7 @@ static int attach_file(struct store *store, enum health *health, struct error *e
         *health = HEALTH_GOOD;
         if (version == 0)       /* a fresh file that a crash tears is made again */
             sqlite3_exec(store->db, "PRAGMA kept.synchronous = OFF", NULL, NULL, NULL);
-        code = sqlite3_exec(store->db, "PRAGMA kept.journal_mode = WAL", NULL, NULL, NULL);
+        code = db_write_ahead(store, "kept");
         if (code == SQLITE_OK)
             code = schema_migrate_kept(store->db, (int)version);
         if (code == SQLITE_OK)

@@ -91,7 +91,7 @@ static int make_cache(struct store *store, int64_t version)
                             "PRAGMA main.page_size = 16384; PRAGMA main.synchronous = OFF", NULL,
                             NULL, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(store->db, "PRAGMA main.journal_mode = WAL", NULL, NULL, NULL);
+        code = db_write_ahead(store, "main");
     if (code == SQLITE_OK)
         code = schema_migrate_cache(store->db, (int)version);
     if (code == SQLITE_OK)
