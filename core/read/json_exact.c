@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/base/number.h"
-#include "core/read/json.h"
-
-#define FEW_MEMBERS 12 /* so many are compared with each other */
+#include "core/read/json_scan.h"
 
 struct reader {
     const char *begin, *p, *end;
@@ -77,26 +74,6 @@ static inline const char *string_stop(const char *p, const char *end)
     return p;
 }
 
-/* Four hexadecimal digits, or -1. */
-static int32_t hex4(const char *p, const char *end)
-{
-    int32_t value = 0;
-
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int32_t digit = c >= '0' && c <= '9'                     ? c - '0'
-                        : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                                 : -1;
-
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 /* As unicode_put, but for surrogates too, as Python's surrogatepass writes them. */
 static char *put(char *out, int32_t codepoint)
 {
@@ -122,13 +99,13 @@ static char *put(char *out, int32_t codepoint)
 /* "uXXXX" at p, perhaps the first half of a pair. Returns the place after it, NULL when wrong. */
 static const char *decode_unicode(const char *p, const char *end, char **out)
 {
-    int32_t first = hex4(p + 1, end);
+    int32_t first = json_hex4(p + 1, end);
 
     if (first < 0)
         return NULL;
     p += 5;
     if (first >= 0xD800 && first <= 0xDBFF && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-        int32_t second = hex4(p + 2, end);
+        int32_t second = json_hex4(p + 2, end);
 
         if (second >= 0xDC00 && second <= 0xDFFF) {
             *out = put(*out, 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
@@ -260,61 +237,12 @@ static int read_word(struct reader *r, struct json *out)
     return OK;
 }
 
-/* ---- duplicate keys: the last counts, at the place of the first ---- */
-
-static struct json *find_before(const struct json *object, const struct json *until)
-{
-    for (struct json *member = object->child; member != until; member = member->next)
-        if (member->key.n == until->key.n && str_eq(member->key, until->key))
-            return member;
-    return NULL;
-}
-
-/* The member of the key in an open table, which gets `member` when there was none. */
-static struct json *find_or_put(struct json **table, size_t mask, struct json *member)
-{
-    size_t at = (size_t)hash_bytes(member->key.p, member->key.n) & mask;
-
-    while (table[at] && !str_eq(table[at]->key, member->key))
-        at = (at + 1) & mask;
-    if (table[at])
-        return table[at];
-    table[at] = member;
-    return NULL;
-}
-
 static int merge_duplicates(struct reader *r, struct json *object)
 {
-    struct json **table = NULL;
-    size_t mask = 0;
+    int n_merged = 0;
 
-    if (object->n > FEW_MEMBERS) {
-        for (mask = 64; mask < 2 * object->n; mask *= 2)
-            ;
-        table = calloc(mask--, sizeof(struct json *));
-        if (!table)
-            return wrong(r, E_NOMEM, "no memory for an object");
-    }
-    for (struct json *member = object->child, *previous = NULL; member; member = member->next) {
-        struct json *first = table ? find_or_put(table, mask, member) : find_before(object, member);
-
-        if (!first) {
-            previous = member;
-            continue;
-        }
-
-        struct str key = first->key;
-        struct json *next = first == previous ? member->next : first->next;
-
-        *first = *member;
-        first->key = key;
-        first->next = next;
-        if (first != previous)
-            previous->next = member->next;
-        object->n--;
-    }
-    free(table);
-    return OK;
+    return json_merge_members(object, &n_merged) == OK ? OK
+                                                       : wrong(r, E_NOMEM, "no memory for an object");
 }
 
 /* ---- values ---- */

@@ -176,8 +176,7 @@ static inline int find_string(struct json_cursor *cursor, struct raw_string *out
     return OK;
 }
 
-/* Four hexadecimal digits, or -1. */
-static int32_t hex4(const char *p, const char *end)
+int32_t json_hex4(const char *p, const char *end)
 {
     int32_t value = 0;
 
@@ -213,13 +212,13 @@ static void put_codepoint(struct writer *out, int32_t codepoint)
 /* "uXXXX" at p, perhaps the first half of a pair. Returns the place after it, NULL when wrong. */
 static const char *decode_unicode(const char *p, const char *end, struct writer *out)
 {
-    int32_t first = hex4(p + 1, end);
+    int32_t first = json_hex4(p + 1, end);
 
     if (first < 0)
         return NULL;
     p += 5;
     if (first >= 0xD800 && first <= 0xDBFF && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-        int32_t second = hex4(p + 2, end);
+        int32_t second = json_hex4(p + 2, end);
 
         if (second >= 0xDC00 && second <= 0xDFFF) {
             put_codepoint(out, 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));

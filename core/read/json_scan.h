@@ -1,5 +1,5 @@
-/* The words of JSON, under json.c (documents), json_tree.c, json_stream.c and jsonl.c (rows). Not
- * for others.
+/* The words of JSON, under json.c (documents), json_tree.c, json_exact.c, json_stream.c and jsonl.c
+ * (rows). Not for others.
  *
  * A cursor walks text that may be a window of something longer (is_final false): what would need
  * the bytes after `end` then fails with `ended` set, and the caller tries again with more. */
@@ -49,6 +49,11 @@ MUST_CHECK int json_scan_string(struct json_cursor *cursor, struct json_scalar *
 MUST_CHECK int json_scan_scalar(struct json_cursor *cursor, struct json_scalar *out);
 /* A whole value into the arena. */
 MUST_CHECK int json_scan_tree(struct json_cursor *cursor, struct json *out);
+/* Four hexadecimal digits, or -1. */
+int32_t json_hex4(const char *p, const char *end);
+/* Of members with the same key the last value stays, at the place of the first; adds to *n_merged.
+ * OK or E_NOMEM. */
+MUST_CHECK int json_merge_members(struct json *object, int *n_merged);
 /* Of members with the same key the last value stays, at the place of the first; counted. */
 MUST_CHECK int json_merge_duplicates(struct json_cursor *cursor, struct json *object);
 /* At '{': 1 it was a flat object, 0 it holds objects or arrays (the cursor is somewhere inside). */

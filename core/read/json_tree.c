@@ -55,7 +55,7 @@ static struct json *find_or_put(struct json **table, size_t mask, struct json *m
     return NULL;
 }
 
-int json_merge_duplicates(struct json_cursor *cursor, struct json *object)
+int json_merge_members(struct json *object, int *n_merged)
 {
     struct json **table = NULL;
     size_t mask = 0;
@@ -65,7 +65,7 @@ int json_merge_duplicates(struct json_cursor *cursor, struct json *object)
             ;
         table = calloc(mask--, sizeof(struct json *));
         if (!table)
-            return json_fail(cursor, cursor->p, E_NOMEM, "no memory for %zu members", object->n);
+            return E_NOMEM;
     }
     for (struct json *member = object->child, *previous = NULL; member; member = member->next) {
         struct json *first = table ? find_or_put(table, mask, member) : find_before(object, member);
@@ -77,10 +77,17 @@ int json_merge_duplicates(struct json_cursor *cursor, struct json *object)
         replace_value(first, member);
         previous->next = member->next;
         object->n--;
-        cursor->n_repairs++;
+        ++*n_merged;
     }
     free(table);
     return OK;
+}
+
+int json_merge_duplicates(struct json_cursor *cursor, struct json *object)
+{
+    return json_merge_members(object, &cursor->n_repairs) == OK
+               ? OK
+               : json_fail(cursor, cursor->p, E_NOMEM, "no memory for %zu members", object->n);
 }
 
 /* ---- values ---- */
