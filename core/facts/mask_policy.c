@@ -195,7 +195,7 @@ static const struct proof LLAMAFACTORY = {
     .class = "llamafactory",
     .event = "llf-",
     .package = "llamafactory",
-    .raw = {"train_on_prompt", "mask_history", "dataset_dir", "neat_packing"},
+    .raw = {"train_on_prompt", "mask_history", "neat_packing"},
 };
 static const struct proof AXOLOTL = {
     .importers = {"axolotl"},

@@ -144,6 +144,17 @@ static void rows_alone_prove_no_trainer(void **state)
     fake_run_free(run);
 }
 
+static void a_word_that_any_script_may_use_proves_no_trainer(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_setting(run, "dataset_dir", "data");
+    fake_setting(run, "template", "llama3");
+    assert_false(chosen(run)->is_known);
+    fake_run_free(run);
+}
+
 static void plain_trainer_arguments_leave_the_labels_to_the_run(void **state)
 {
     struct fake_run *run = fake_run_new(KIND_SFT);
@@ -350,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_rewards_run_is_not_simulated),
         cmocka_unit_test(a_trainer_with_rules_of_its_own_is_named_and_not_simulated),
         cmocka_unit_test(rows_alone_prove_no_trainer),
+        cmocka_unit_test(a_word_that_any_script_may_use_proves_no_trainer),
         cmocka_unit_test(plain_trainer_arguments_leave_the_labels_to_the_run),
         cmocka_unit_test(llamafactory_needs_its_template),
         cmocka_unit_test(axolotl_is_told_by_the_type_of_its_data),
