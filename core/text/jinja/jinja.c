@@ -127,7 +127,6 @@ static void compile(struct compiler *c, struct str text)
     c->program->text = own_text(c, text);
     jinja_lex(c);
     jinja_parse(c);
-    c->program->is_read = jinja_compiler_take(c, c->program->n_names + 16, 1);
     jinja_resolve_names(c);
 }
 

@@ -147,7 +147,6 @@ struct jinja_program {
     struct str *names;
     size_t n_names, names_capacity;
     struct jinja_memory *memory; /* of folded constants */
-    bool *is_read;               /* by name: some expression reads it */
     uint32_t *name_table;
     uint32_t name_mask;
     bool has_generation, uses_clock, mutates;

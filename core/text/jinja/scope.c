@@ -72,7 +72,6 @@ static struct frame inner_frame(struct compiler *c, struct frame *outer, struct 
 
 static void note_name(struct compiler *c, const struct node *node)
 {
-    c->program->is_read[node->name_id] = true;
     if (str_is(node->name, "strftime_now"))
         c->program->uses_clock = true;
 }
