@@ -182,6 +182,8 @@ struct tensor {
     double norm;                /* Frobenius; NaN when not read */
     int64_t n_nonzero;          /* NONE when not read */
     int64_t n_nonfinite;        /* NONE when not read */
+    double delta_norm;          /* of a lora_B: Frobenius norm of B·A, unscaled; NaN when not read */
+    int64_t content_hash;       /* of its bytes: equal for equal tensors; 0 when not read */
 };
 
 struct dataset {

@@ -89,7 +89,7 @@ static bool read_entry(const struct json *entry, struct arena *arena,
         return false;
     out->facts.name = arena_strndup(arena, entry->key.p, entry->key.n);
     out->facts.dtype = arena_strndup(arena, dtype->text.p, dtype->text.n < 16 ? dtype->text.n : 16);
-    out->facts.norm = NAN;
+    out->facts.norm = out->facts.delta_norm = NAN;
     out->facts.n_nonzero = out->facts.n_nonfinite = NONE;
     int n_bits = dtype_bits(out->facts.dtype);
     return n_bits && !__builtin_mul_overflow(out->facts.n_values, (int64_t)n_bits, &bits) &&

@@ -42,6 +42,8 @@ static void fill_tensor(sqlite3_stmt *row, struct arena *arena, void *item)
         .norm = db_double(row, 4),
         .n_nonzero = db_count(row, 5),
         .n_nonfinite = db_count(row, 6),
+        .delta_norm = db_double(row, 7),
+        .content_hash = db_count(row, 8),
     };
 }
 
@@ -50,7 +52,8 @@ int store_tensors(struct store *store, int64_t artefact_id, struct arena *arena,
 {
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct tensor)};
     int rc = db_load_by_id(store,
-                           "SELECT name, dtype, shape, n_values, norm, n_nonzero, n_nonfinite"
+                           "SELECT name, dtype, shape, n_values, norm, n_nonzero, n_nonfinite,"
+                           " delta_norm, content_hash"
                            " FROM tensor WHERE artefact_id = ?1 ORDER BY ord",
                            artefact_id, &list, fill_tensor, err);
 

@@ -163,6 +163,15 @@ static const char *const CACHE_MIGRATIONS[] = {
      " history_id INTEGER REFERENCES git_history ON DELETE CASCADE, key INTEGER NOT NULL,"
      " head TEXT, PRIMARY KEY (run_id, ord)) STRICT, WITHOUT ROWID;"
      "CREATE INDEX run_history_by_history ON run_history (history_id);"),
+
+    /* delta_norm: a double as it is. file_hash: what a file's bytes came to, so that a large one is
+     * read once; it belongs to no run and is asked by what the file system says of the file. */
+    ("ALTER TABLE tensor ADD COLUMN delta_norm BLOB;"
+     "ALTER TABLE tensor ADD COLUMN content_hash INTEGER NOT NULL DEFAULT 0;"
+     "CREATE TABLE file_hash ("
+     " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
+     " mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL, made_at INTEGER NOT NULL,"
+     " PRIMARY KEY (device, inode)) STRICT, WITHOUT ROWID;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

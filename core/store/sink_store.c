@@ -363,11 +363,12 @@ static int tensor(void *self, int64_t artefact_id, const struct tensor *of, stru
 {
     struct store_sink *sink = self;
     struct store *store = sink->store;
-    uint8_t bits[8];
+    uint8_t bits[8], delta_bits[8];
     sqlite3_stmt *statement;
     int rc = prepare(sink,
                      "INSERT INTO tensor (artefact_id, ord, name, dtype, shape, n_values, norm,"
-                     " n_nonzero, n_nonfinite) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                     " n_nonzero, n_nonfinite, delta_norm, content_hash)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                      &statement, err);
 
     if (rc != OK)
@@ -381,6 +382,8 @@ static int tensor(void *self, int64_t artefact_id, const struct tensor *of, stru
     db_bind_double(store, statement, 7, of->norm, bits);
     db_bind_count(store, statement, 8, of->n_nonzero);
     db_bind_count(store, statement, 9, of->n_nonfinite);
+    db_bind_double(store, statement, 10, of->delta_norm, delta_bits);
+    db_bind_int(store, statement, 11, of->content_hash);
     return insert(sink, statement, err);
 }
 

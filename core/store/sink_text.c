@@ -251,6 +251,8 @@ static int tensor(void *self, int64_t artefact_id, const struct tensor *of, stru
     put_number(sink->out, "norm", of->norm);
     put_count(sink->out, "non-zero", of->n_nonzero);
     put_count(sink->out, "non-finite", of->n_nonfinite);
+    if (!isnan(of->delta_norm))
+        put_number(sink->out, "delta", of->delta_norm);
     buf_putc(sink->out, '\n');
     return check(sink, err);
 }

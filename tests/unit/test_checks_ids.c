@@ -78,7 +78,7 @@ static void resized_rows_in_the_adapter_count(void **state)
                                 .norm = NAN,
                                 .n_values = NONE,
                                 .n_nonzero = NONE,
-                                .n_nonfinite = NONE};
+                                .n_nonfinite = NONE, .delta_norm = NAN};
     struct fake_run *run = fake_run_new(KIND_SFT);
     struct check_result r;
 

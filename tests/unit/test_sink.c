@@ -171,9 +171,9 @@ static void models_come_back_with_their_tensors(void **state)
                                .step = 40, .sha256 = "ab"};
     struct artefact base = {.kind = "base", .path = "/run/b", .size = NONE, .step = NONE};
     struct tensor known = {.name = "A", .dtype = "BF16", .shape = "[2,2]", .n_values = 4,
-                           .norm = INFINITY, .n_nonzero = 3, .n_nonfinite = 1};
+                           .norm = INFINITY, .n_nonzero = 3, .n_nonfinite = 1, .delta_norm = NAN};
     struct tensor bare = {.name = "B", .dtype = "", .shape = "", .n_values = NONE, .norm = NAN,
-                          .n_nonzero = NONE, .n_nonfinite = NONE};
+                          .n_nonzero = NONE, .n_nonfinite = NONE, .delta_norm = NAN};
     const struct artefact *got;
     const struct tensor *tensors;
     int64_t first, second;

@@ -128,7 +128,7 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
     struct artefact artefact = {.kind = "adapter", .role = "trained", .path = "/data/run",
                                 .size = 12, .step = NONE};
     struct tensor tensor = {.name = "lora_A", .dtype = "F32", .shape = "[8,16]", .n_values = 128,
-                            .norm = NAN, .n_nonzero = NONE, .n_nonfinite = 0};
+                            .norm = NAN, .n_nonzero = NONE, .n_nonfinite = 0, .delta_norm = NAN};
     struct dataset dataset = {.name = "train.jsonl", .split = "train", .form = "other",
                               .n_rows = NONE, .n_unreadable = NONE};
     struct sample sample = {.at = 0, .length = 55, .flags = 0x12, .n_tokens = -1,
