@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/facts/checkpoint_name.h"
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
 
@@ -436,6 +437,16 @@ static void list_add(struct list *list, struct arena *arena, struct plan_file fi
         list->n = list->capacity = 0;
 }
 
+/* A file of checkpoint-N/, or weights under the name of another framework's checkpoint. */
+static bool tells_checkpoint(const struct walk_file *file, const char *root)
+{
+    struct checkpoint_name name;
+    size_t end;
+
+    return checkpoint_name_find(file->path, strlen(root), &end, &name) &&
+           ((name.is_certain && file->path[end] == '/') || checkpoint_name_is_weights(file->name));
+}
+
 /* The run's own folder as a source: its checkpoints, and files that are not what they are called.
  */
 static void add_folder_source(struct scene *scene, const struct root *root, bool has_unreadable,
@@ -446,7 +457,7 @@ static void add_folder_source(struct scene *scene, const struct root *root, bool
 
     for (size_t i = 0; i < scene->n_found && !wanted; i++)
         wanted = path_is_below(scene->found[i].file->folder, root->folder) &&
-                 folder_of_checkpoint(scene->arena, scene->found[i].file->folder, root->folder);
+                 tells_checkpoint(scene->found[i].file, root->folder);
     if (!wanted || !importer)
         return;
     const char *shown = root->folder;

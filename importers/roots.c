@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/facts/checkpoint_name.h"
 #include "importers/roots_parts.h"
 
 /* ---- Paths ---- */
@@ -373,9 +374,11 @@ static void weight_roots(struct scene *scene)
 
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct walk_file *file = scene->found[i].file;
+        struct checkpoint_name name; /* epoch_0, epoch_1: of one run */
 
         if (is_any(file->name, WEIGHTS) && strcmp(file->folder, scene->argument->folder) != 0 &&
-            !is_side_folder(last_component(file->folder)))
+            !is_side_folder(last_component(file->folder)) &&
+            !checkpoint_name_read(str_of(last_component(file->folder)), &name))
             root_add_record(scene, file->folder, "", RECORD_ARGS, file->name);
     }
     if (scene->n_roots - before < 2)

@@ -36,8 +36,8 @@ static const char *kept_steps(const struct check_ctx *ctx, const struct checkpoi
     const char *text = "";
 
     for (size_t i = 0; text && i < set->n_kept && i < NAMED; i++)
-        text = arena_printf(ctx->arena, "%s%scheckpoint-%lld", text, i ? ", " : "",
-                            (long long)set->kept[i]->step);
+        text = arena_printf(ctx->arena, "%s%s%s", text, i ? ", " : "",
+                            checkpoint_shown(set->kept[i]));
     if (text && set->n_kept > NAMED)
         text = arena_printf(ctx->arena, "%s and %zu more", text, set->n_kept - NAMED);
     return text ? text : "";
@@ -70,12 +70,12 @@ static void say_folders(const struct saying *saying, const struct checkpoint_set
     if (set->n_folders == 0)
         return;
     if (set->keep)
-        text = arena_printf(arena, "on disk: %s; keep checkpoint-%lld", kept_steps(saying->ctx, set),
-                            (long long)set->keep->step);
+        text = arena_printf(arena, "on disk: %s; keep %s", kept_steps(saying->ctx, set),
+                            checkpoint_shown(set->keep));
     else if (set->nearest)
         text = arena_printf(arena, "of these none was found on disk; the best evaluated one that was is "
-                                   "checkpoint-%lld (%.4g)",
-                            (long long)set->nearest->step, set->nearest_value);
+                                   "%s (%.4g)",
+                            checkpoint_shown(set->nearest), set->nearest_value);
     else
         text = "of these none was found on disk";
     const struct artefact *shown = set->keep ? set->keep : set->nearest;

@@ -4,13 +4,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/facts/checkpoint_name.h"
 #include "core/stats/robust.h"
 
 enum { ENOUGH_FOR_SIGMA = 5, NAMED = 8 };
 
-static bool is_checkpoint(const struct artefact *artefact)
+static const double EPOCH_SLACK = 0.02; /* of an epoch: the last batch of it may be dropped */
+
+bool artefact_is_checkpoint(const struct artefact *artefact)
 {
-    return strcmp(artefact->kind, "checkpoint") == 0 && artefact->step != NONE;
+    return strcmp(artefact->kind, "checkpoint") == 0;
+}
+
+const char *checkpoint_shown(const struct artefact *artefact)
+{
+    const char *slash = artefact->path ? strrchr(artefact->path, '/') : NULL;
+
+    return slash ? slash + 1 : artefact->path ? artefact->path : "checkpoint";
 }
 
 static ptrdiff_t row_at(const struct eval_points *points, int64_t step)
@@ -21,11 +31,45 @@ static ptrdiff_t row_at(const struct eval_points *points, int64_t step)
     return -1;
 }
 
+/* The row nearest to the end of an epoch, if it lies there. */
+static ptrdiff_t row_of_epoch(const struct run_facts *facts, const struct eval_points *points,
+                              int64_t epoch)
+{
+    bool knows_last = isfinite(facts->last_epoch) && facts->last_epoch > 0.0;
+    double epochs = knows_last ? facts->last_epoch : facts->planned_epochs;
+    int64_t steps = knows_last || facts->max_steps <= 0 ? facts->last_step : facts->max_steps;
+    ptrdiff_t best = -1;
+
+    if (!(epochs > 0.0) || steps <= 0)
+        return -1;
+    double each = (double)steps / epochs, end = each * ((double)epoch + 1.0);
+    for (size_t i = 0; i < points->n; i++)
+        if (fabs((double)points->step[i] - end) <= fmax(1.0, EPOCH_SLACK * each) &&
+            (best < 0 || fabs((double)points->step[i] - end) < fabs((double)points->step[best] - end)))
+            best = (ptrdiff_t)i;
+    return best;
+}
+
+ptrdiff_t checkpoint_row(const struct run_facts *facts, const struct eval_points *points,
+                         const struct artefact *artefact)
+{
+    struct checkpoint_name name;
+
+    if (artefact->step != NONE) {
+        ptrdiff_t row = row_at(points, artefact->step);
+        return row >= 0 ? row : row_at(points, artefact->step - 1);
+    }
+    return checkpoint_name_read(str_of(checkpoint_shown(artefact)), &name) && name.epoch != NONE
+               ? row_of_epoch(facts, points, name.epoch)
+               : -1;
+}
+
 /* One folder may be known from several of its files. */
-static bool is_listed(const struct artefact *const *list, size_t n, int64_t step)
+static bool is_listed(const struct artefact *const *list, size_t n, const struct artefact *artefact)
 {
     for (size_t i = 0; i < n; i++)
-        if (list[i]->step == step)
+        if (list[i]->step != NONE ? list[i]->step == artefact->step
+                                  : strcmp(checkpoint_shown(list[i]), checkpoint_shown(artefact)) == 0)
             return true;
     return false;
 }
@@ -37,9 +81,9 @@ static void look_at_folders(const struct run_facts *facts, const struct eval_poi
 
     for (size_t i = 0; i < facts->n_artefacts; i++) {
         const struct artefact *a = &facts->artefacts[i];
-        ptrdiff_t row = is_checkpoint(a) ? row_at(points, a->step) : -1;
+        ptrdiff_t row = artefact_is_checkpoint(a) ? checkpoint_row(facts, points, a) : -1;
 
-        out->n_folders += is_checkpoint(a);
+        out->n_folders += artefact_is_checkpoint(a);
         if (row < 0)
             continue;
         double value = points->value[row];
@@ -47,7 +91,7 @@ static void look_at_folders(const struct run_facts *facts, const struct eval_poi
             out->nearest = a;
             out->nearest_value = value;
         }
-        if (value > points->value[out->best] + out->bound || is_listed(kept, out->n_kept, a->step))
+        if (value > points->value[out->best] + out->bound || is_listed(kept, out->n_kept, a))
             continue;
         kept[out->n_kept++] = a;
         if (!out->keep || value < keep_value) {

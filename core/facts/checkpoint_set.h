@@ -9,7 +9,8 @@
  * 5 points and more, else 0. It is the "one standard error" idea of Breiman, Friedman, Olshen and Stone,
  * Classification and Regression Trees (1984), section 3.4.3, at twice the error: among models that the
  * held-out rows do not separate, which one is lowest is chance. A checkpoint is evaluated when its step is
- * one of the curve; of the others nothing is said. */
+ * one of the curve (or one more, where the logger counts from 0: Lightning); of the others nothing is
+ * said. A folder of which only the epoch is known (epoch_0) is placed by the steps of an epoch. */
 #ifndef CORE_FACTS_CHECKPOINT_SET_H
 #define CORE_FACTS_CHECKPOINT_SET_H
 
@@ -33,6 +34,12 @@ struct checkpoint_set {
 /* The points must have steps and be those of a loss (lower is better). False without memory or steps. */
 bool checkpoint_set_read(const struct run_facts *facts, const struct eval_points *points,
                          struct arena *arena, struct checkpoint_set *out);
+/* The row of the points that a checkpoint was evaluated at, -1: none. */
+ptrdiff_t checkpoint_row(const struct run_facts *facts, const struct eval_points *points,
+                         const struct artefact *artefact);
+bool artefact_is_checkpoint(const struct artefact *artefact);
+/* What its folder or file is called: "checkpoint-200", "epoch=1-step=200.ckpt". */
+const char *checkpoint_shown(const struct artefact *artefact);
 /* "200, 250, 300 and 4 more" */
 const char *checkpoint_steps(const struct checkpoint_set *set, const struct eval_points *points,
                              struct arena *arena);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/number.h"
+#include "core/facts/checkpoint_name.h"
 #include "core/facts/facts_cache.h"
 #include "core/read/json.h"
 
@@ -54,22 +55,14 @@ static int role_trust(enum side side, const char *role)
 
 int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path)
 {
-    static const char MARK[] = "/checkpoint-";
-    size_t below = facts->run.folder ? strlen(facts->run.folder) : 0;
-    int64_t step;
+    size_t below = facts->run.folder ? strlen(facts->run.folder) : 0, end;
+    struct checkpoint_name name;
 
     if (!path)
         return NONE;
     if (below && strncmp(path, facts->run.folder, below) != 0)
         below = 0; /* not below the run's folder: look at the whole path */
-    const char *at = strstr(path + below, MARK);
-    if (!at)
-        return NONE;
-    at += sizeof MARK - 1;
-    size_t digits = strspn(at, "0123456789");
-    if (digits == 0 || at[digits] != '/' || !number_parse_int(str_from(at, digits), &step))
-        return NONE;
-    return step;
+    return checkpoint_name_find(path, below, &end, &name) && path[end] == '/' ? name.step : NONE;
 }
 
 struct ranked {

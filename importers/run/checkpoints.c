@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/number.h"
 #include "core/checks/check.h"
+#include "core/facts/checkpoint_name.h"
 #include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/walk.h"
@@ -21,27 +21,10 @@ static int probe(const struct peek *peek)
 }
 
 struct checkpoint {
-    const char *folder;
-    int64_t step, size;
+    const char *folder; /* or file */
+    int64_t step, size; /* step: NONE where the name tells an epoch only */
+    bool is_certain;    /* by its name, or by the weights in it */
 };
-
-/* The path up to and with the component checkpoint-N, or NULL. */
-static const char *checkpoint_of(struct arena *arena, const char *root, const char *path,
-                                 int64_t *step)
-{
-    static const char MARK[] = "/checkpoint-";
-    const char *at = path + strlen(root);
-
-    while ((at = strstr(at, MARK))) {
-        const char *number = at + sizeof MARK - 1;
-        size_t digits = strspn(number, "0123456789");
-
-        if (digits && number[digits] == '/' && number_parse_int(str_from(number, digits), step))
-            return arena_strndup(arena, path, (size_t)(number + digits - path));
-        at = number;
-    }
-    return NULL;
-}
 
 static int by_step(const void *pa, const void *pb)
 {
@@ -72,13 +55,28 @@ static int note_oddity(struct import *import, const struct walk_file *file, stru
 static int look_at(struct import *import, const struct walk_file *file, struct checkpoint *list,
                    size_t *n, struct error *err)
 {
-    int64_t step;
-    const char *folder = checkpoint_of(import->arena, import->path, file->path, &step);
+    struct checkpoint_name name;
+    size_t end;
 
-    if (folder && *n && strcmp(list[*n - 1].folder, folder) == 0)
-        list[*n - 1].size += file->size;
-    else if (folder && *n < CHECKPOINTS_MAX)
-        list[(*n)++] = (struct checkpoint){.folder = folder, .step = step, .size = file->size};
+    if (!checkpoint_name_find(file->path, strlen(import->path), &end, &name))
+        return note_oddity(import, file, err);
+    struct checkpoint *last = *n ? &list[*n - 1] : NULL;
+    bool is_known = last && strncmp(last->folder, file->path, end) == 0 && !last->folder[end];
+    /* what stands behind the name: nothing of a file, which then has to hold weights itself */
+    bool holds = checkpoint_name_is_weights(file->name);
+    if (!is_known && *n < CHECKPOINTS_MAX) {
+        last = &list[(*n)++];
+        *last = (struct checkpoint){.folder = arena_strndup(import->arena, file->path, end),
+                                    .step = name.step,
+                                    .is_certain = name.is_certain && file->path[end] == '/'};
+        if (!last->folder)
+            return error_set(err, E_NOMEM, "no memory for the name of a checkpoint");
+        is_known = true;
+    }
+    if (is_known) {
+        last->size += file->size;
+        last->is_certain |= holds;
+    }
     return note_oddity(import, file, err);
 }
 
@@ -86,7 +84,7 @@ static int run(struct import *import, struct error *err)
 {
     const char *paths[] = {import->path};
     struct walk walk;
-    size_t n = 0;
+    size_t n = 0; /* with those that turn out to be other folders */
     int rc = walk_paths(paths, 1, import->arena, &walk, err);
 
     if (rc != OK)
@@ -102,6 +100,8 @@ static int run(struct import *import, struct error *err)
     for (size_t i = 0; i < n && rc == OK; i++) {
         int64_t id;
 
+        if (!list[i].is_certain)
+            continue;
         rc = sink_artefact(import->sink,
                            &(struct artefact){.kind = "checkpoint",
                                               .role = "trained",
@@ -109,8 +109,8 @@ static int run(struct import *import, struct error *err)
                                               .size = list[i].size,
                                               .step = list[i].step},
                            &id, err);
+        import->n_rows++;
     }
-    import->n_rows = (int64_t)n;
     import->n_rows_are = "checkpoints";
     import->state = SOURCE_WHOLE;
     return rc;
@@ -119,9 +119,9 @@ static int run(struct import *import, struct error *err)
 const struct importer importer_checkpoints = {
     .id = "checkpoints",
     .title = "checkpoint folders on disk",
-    .hint = "the run's folder with its checkpoint-N",
+    .hint = "the run's folder with its checkpoints (checkpoint-N, epoch=1-step=200.ckpt, step_200)",
     .supplies = NEEDS_CHECKPOINTS,
-    .version = 1,
+    .version = 2,
     .role = "checkpoints",
     .is_folder = true,
     .probe = probe,

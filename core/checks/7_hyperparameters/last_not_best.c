@@ -18,7 +18,7 @@ struct kept {
 
 struct folders {
     size_t n;
-    bool has_best;
+    const struct artefact *best; /* NULL: none of them is it */
     bool is_gone;     /* the best one is not there any more */
     bool is_one_file; /* every save went to the same file */
 };
@@ -95,22 +95,28 @@ static bool is_one_file(const struct run_facts *facts)
     return n >= 2;
 }
 
-static struct folders find_folders(const struct run_facts *facts, int64_t best_step)
+static struct folders find_folders(const struct run_facts *facts, const struct eval_points *points,
+                                   size_t best)
 {
+    int64_t best_step = points->step[best];
     struct folders folders = {.is_one_file = is_one_file(facts)};
     double limit = 0.0;
 
     for (size_t i = 0; i < facts->n_artefacts; i++) {
         const struct artefact *a = &facts->artefacts[i];
-        if (strcmp(a->kind, "checkpoint") != 0 || a->step == NONE)
+        if (!artefact_is_checkpoint(a))
             continue;
+        ptrdiff_t row = checkpoint_row(facts, points, a);
+        if (a->step == NONE && row < 0)
+            continue; /* of an epoch whose end is not known */
         folders.n++;
-        folders.has_best = folders.has_best || a->step == best_step;
+        if (row == (ptrdiff_t)best)
+            folders.best = a;
     }
     bool is_limited = facts_bool(facts, "load_best_model_at_end") != 1 &&
                       facts_number(facts, "save_total_limit", &limit) && limit >= 1.0 &&
                       limit <= saves_after(facts, best_step);
-    folders.is_gone = folders.n > 0 && !folders.has_best && (folders.n >= 2 || is_limited);
+    folders.is_gone = folders.n > 0 && !folders.best && (folders.n >= 2 || is_limited);
     return folders;
 }
 
@@ -126,15 +132,15 @@ static void show(struct check_ctx *ctx, const struct eval_points *e, size_t best
     kept->bound = 1.05 * e->value[best];
     kept->has_bound = true;
     for (size_t i = 0; i < facts->n_artefacts && folders->is_gone; i++)
-        if (strcmp(facts->artefacts[i].kind, "checkpoint") == 0)
-            evidence_add(ctx, "artefact",
-                         "checkpoint of step %lld is there, that of step %lld is "
-                         "not",
-                         (long long)facts->artefacts[i].step, (long long)e->step[best])
+        if (artefact_is_checkpoint(&facts->artefacts[i]))
+            evidence_add(ctx, "artefact", "%s is there, the checkpoint of step %lld is not",
+                         checkpoint_shown(&facts->artefacts[i]), (long long)e->step[best])
                 ->source_id = facts->artefacts[i].source_id;
     evidence_setting(ctx, facts_setting(facts, "load_best_model_at_end"));
     evidence_setting(ctx, facts_setting(facts, "save_total_limit"));
-    if (!folders->is_gone)
+    if (folders->best)
+        check_fix(ctx, "export %s", checkpoint_shown(folders->best));
+    else if (!folders->is_gone)
         check_fix(ctx, "export checkpoint-%lld", (long long)e->step[best]);
     check_fix(ctx, "load_best_model_at_end=True, metric_for_best_model=\"eval_loss\", and save at "
                    "the steps of the evaluation");
@@ -161,7 +167,7 @@ static void judge(const struct run_facts *facts, struct judged *j)
         if (e->value[i] < e->value[j->best])
             j->best = i;
     j->kept = find_kept(facts, e, e->step[j->best]);
-    j->folders = find_folders(facts, e->step[j->best]);
+    j->folders = find_folders(facts, e, j->best);
     j->at = j->kept.is_loaded ? j->best : nearest(e, j->kept.step);
     double sigma = e->n >= 5 ? stat_noise(e->value, e->n) : 0.0;
     j->d = e->value[j->at] - e->value[j->best];
@@ -354,7 +360,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_last_not_best = {
     .id = "last-not-best",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "The kept checkpoint is the best one",
