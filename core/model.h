@@ -64,6 +64,12 @@ struct source {
     int64_t read_to;            /* bytes read */
     enum source_state state;
     const char *role;           /* B0 rule 8: "trained", "base", "served", "log", ... or NULL */
+    /* Seconds since 1970 of its earliest and latest record, by what the records say; 0 or NONE: they
+     * do not. */
+    int64_t first_wall, last_wall;
+    /* Of a file that is only ever written at its end: what its first bytes and those before
+     * `hashed_to` came to (importers/file_ends.h). hashed_to 0: not kept. */
+    int64_t hashed_to, head_hash, tail_hash;
 };
 
 /* Does the importer of that id read what a process printed (console_log, notebook)? */

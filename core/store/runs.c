@@ -153,7 +153,7 @@ int store_run_forget(struct store *store, int64_t id, struct error *err)
 
 #define SOURCE_COLUMNS                                                                         \
     "SELECT id, path, importer, importer_version, size, mtime_ns, device, inode, read_to,"     \
-    " state, role FROM source "
+    " state, role, first_wall, last_wall, hashed_to, head_hash, tail_hash FROM source "
 
 static void fill_source(sqlite3_stmt *row, struct arena *arena, void *item)
 {
@@ -172,6 +172,11 @@ static void fill_source(sqlite3_stmt *row, struct arena *arena, void *item)
         .read_to = sqlite3_column_int64(row, 8),
         .state = SOURCE_DAMAGED,
         .role = db_text(row, 10, arena),
+        .first_wall = db_count(row, 11),
+        .last_wall = db_count(row, 12),
+        .hashed_to = sqlite3_column_int64(row, 13),
+        .head_hash = sqlite3_column_int64(row, 14),
+        .tail_hash = sqlite3_column_int64(row, 15),
     };
     if (state && !source_state_parse(state, &source->state))
         source->state = SOURCE_DAMAGED;
@@ -310,7 +315,8 @@ int source_put(struct store *store, int64_t run_id, const struct source *source,
                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 'growing', ?10)"
                      " ON CONFLICT (run_id, path, importer) DO UPDATE SET importer_version = ?4,"
                      " size = ?5, mtime_ns = ?6, device = ?7, inode = ?8, role = ?9, read_to = 0,"
-                     " state = 'growing', imported_at = ?10 RETURNING id",
+                     " state = 'growing', imported_at = ?10, first_wall = NULL,"
+                     " last_wall = NULL, hashed_to = 0 RETURNING id",
                      &statement, err);
 
     if (rc != OK)

@@ -172,6 +172,14 @@ static const char *const CACHE_MIGRATIONS[] = {
      " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
      " mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL, made_at INTEGER NOT NULL,"
      " PRIMARY KEY (device, inode)) STRICT, WITHOUT ROWID;"),
+
+    /* The time of the records and the ends of the file, so that a later look can tell whether it is
+     * still the same file that goes on. */
+    ("ALTER TABLE source ADD COLUMN first_wall INTEGER;"
+     "ALTER TABLE source ADD COLUMN last_wall INTEGER;"
+     "ALTER TABLE source ADD COLUMN hashed_to INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE source ADD COLUMN head_hash INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE source ADD COLUMN tail_hash INTEGER NOT NULL DEFAULT 0;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

@@ -2,6 +2,7 @@
  * Stores nothing itself; that is sink_store.c and sink_text.c. */
 #include "core/store/sink.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 /* A file with more metrics than this is not a training log; each costs memory until the end. */
 #define MAX_SERIES 20000
+
+/* Between 2001 and 2096: what is outside is no time of a record. */
+static const double EARLIEST = 1e9, LATEST = 4e9;
 
 struct name {
     char *raw_name;
@@ -27,6 +31,7 @@ struct sink {
     int n_names;
     int *slots;                 /* open addressing: handle + 1, 0 is free */
     size_t n_slots;             /* a power of two, or 0 */
+    double first_wall, last_wall;       /* of the points of this source; NaN */
     int64_t next_id;            /* ids of a backend that gives none */
 };
 
@@ -114,6 +119,7 @@ int sink_begin(struct sink *sink, const struct run *run, const struct source *so
     forget_names(sink);
     sink->failure = (struct error){.status = OK};
     sink->next_id = 1;
+    sink->first_wall = sink->last_wall = NAN;
     if (sink->backend->begin)
         rc = sink->backend->begin(sink->self, run, source, &met);
     if (rc == OK)
@@ -237,11 +243,39 @@ int sink_series(struct sink *sink, const char *raw_name, const char *name, int *
     return result(sink, rc, &met, err);
 }
 
+/* fmin and fmax pass over NaN. */
+static void note_time(struct sink *sink, double wall)
+{
+    if (!(wall >= EARLIEST && wall <= LATEST))
+        return;
+    sink->first_wall = fmin(sink->first_wall, wall);
+    sink->last_wall = fmax(sink->last_wall, wall);
+}
+
+void sink_times(const struct sink *sink, double *first, double *last)
+{
+    *first = sink->first_wall;
+    *last = sink->last_wall;
+}
+
+int sink_mark(struct sink *sink, const struct source *marks, struct error *err)
+{
+    struct error met;
+    int rc = ready(sink, err);
+
+    if (rc != OK || !sink->backend->mark)
+        return rc;
+    rc = sink->backend->mark(sink->self, marks, &met);
+    return result(sink, rc, &met, err);
+}
+
 int sink_point(struct sink *sink, int handle, const struct point *point, struct error *err)
 {
     struct error met;
     int rc = ready(sink, err);
 
+    if (rc == OK)
+        note_time(sink, point->wall);
     if (rc != OK || !sink->backend->point)
         return rc;
     if (handle < 0 || handle >= sink->n_names)

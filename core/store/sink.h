@@ -11,6 +11,7 @@
  *         sink_generation*
  *         sink_eval_suite ─ sink_eval_item*
  *         sink_note*                             (anywhere between begin and end)
+ *         sink_mark
  *     sink_end(read_to, state)                   or sink_abort
  *
  * All texts are copied before the call returns; source_id and id members of the records are
@@ -77,6 +78,11 @@ MUST_CHECK int sink_eval_item(struct sink *sink, int64_t suite_id, const struct 
 MUST_CHECK int sink_note(struct sink *sink, enum note_severity severity, int64_t line,
                          int64_t byte, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(6, 7);
+/* The earliest and the latest time that the points of the source have so far, seconds since 1970; NaN:
+ * none has one, or none that can be true. */
+void sink_times(const struct sink *sink, double *first, double *last);
+/* Before sink_end: first_wall … tail_hash of `marks` are kept with the source. */
+MUST_CHECK int sink_mark(struct sink *sink, const struct source *marks, struct error *err);
 MUST_CHECK int sink_end(struct sink *sink, int64_t read_to, enum source_state state,
                         struct error *err);
 void sink_abort(struct sink *sink);

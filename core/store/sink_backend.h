@@ -29,6 +29,7 @@ struct sink_backend {
     int (*eval_item)(void *self, int64_t suite_id, const struct eval_item *item,
                      struct error *err);
     int (*note)(void *self, const struct note *note, struct error *err);
+    int (*mark)(void *self, const struct source *marks, struct error *err);
     int (*end)(void *self, int64_t read_to, enum source_state state, struct error *err);
     void (*abort)(void *self);
     bool (*is_current)(void *self, const struct run *run, const struct source *source);

@@ -165,6 +165,26 @@ static int begin(void *self, const struct run *run, const struct source *source,
     return rc;
 }
 
+static int mark(void *self, const struct source *marks, struct error *err)
+{
+    struct store_sink *sink = self;
+    sqlite3_stmt *statement;
+    int rc = prepare(sink,
+                     "UPDATE source SET first_wall = ?2, last_wall = ?3, hashed_to = ?4,"
+                     " head_hash = ?5, tail_hash = ?6 WHERE id = ?1",
+                     &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(sink->store, statement, 1, sink->source_id);
+    db_bind_count(sink->store, statement, 2, marks->first_wall);
+    db_bind_count(sink->store, statement, 3, marks->last_wall);
+    db_bind_int(sink->store, statement, 4, marks->hashed_to);
+    db_bind_int(sink->store, statement, 5, marks->head_hash);
+    db_bind_int(sink->store, statement, 6, marks->tail_hash);
+    return insert(sink, statement, err);
+}
+
 static int close_source(struct store_sink *sink, int64_t read_to, enum source_state state,
                         struct error *err)
 {
@@ -569,6 +589,7 @@ static const struct sink_backend store_backend = {
     .eval_suite = eval_suite,
     .eval_item = eval_item,
     .note = note,
+    .mark = mark,
     .end = end,
     .abort = abort_source,
     .is_current = is_current,
