@@ -51,6 +51,8 @@ struct facts_cache {
     struct facts_points *points;
     const struct loss_zero *loss_zero; /* loss_zero.c: read once */
     const struct prompt_pair *prompt_pair; /* prompt_pair.c: made once */
+    const struct lineage *lineage;         /* lineage.c: made once */
+    const struct model_outputs *outputs;   /* model_outputs.c: made once */
     const struct curve *const *eval_losses;
     size_t n_eval_losses;
     bool eval_losses_known;

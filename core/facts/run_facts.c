@@ -57,6 +57,26 @@ static void apply_splits(struct run_facts *facts)
     facts->datasets = own;
 }
 
+/* What a file is for and which checkpoint it is of stands in its source (rule 8) and its path; importers
+ * of single files know neither. */
+static void apply_roles(struct run_facts *facts)
+{
+    struct artefact *own = arena_array(facts->cache->arena, facts->n_artefacts, sizeof *own);
+
+    if (!own || facts->n_artefacts == 0)
+        return;
+    memcpy(own, facts->artefacts, facts->n_artefacts * sizeof *own);
+    for (size_t i = 0; i < facts->n_artefacts; i++) {
+        const struct source *source = facts_source(facts, own[i].source_id);
+
+        if (!own[i].role && source)
+            own[i].role = source->role;
+        if (own[i].step == NONE)
+            own[i].step = facts_checkpoint_step(facts, own[i].path);
+    }
+    facts->artefacts = own;
+}
+
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     return text ? hash_more(hash, text, strlen(text) + 1) : hash_more(hash, "\1", 1);
@@ -151,6 +171,7 @@ int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id, 
         rc = facts_index_settings(facts, err);
     if (rc == OK) {
         apply_splits(facts);
+        apply_roles(facts);
         outcome_progress(facts);
         run_kind_decide(facts);
         facts->run.started_at = run_began(facts);
