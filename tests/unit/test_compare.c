@@ -272,6 +272,37 @@ static void another_seed_or_none_warns(void **state)
     assert_int_equal(knobs_of(pair), VERDICT_WARN);
 }
 
+static void the_same_run_with_another_seed_is_no_fault(void **state)
+{
+    struct pair *pair = *state;
+    struct check_result result;
+
+    usual(pair->a, "16", "42");
+    usual(pair->b, "16", "7");
+    fake_check_among(pair->a, &pair->b, 1, &check_many_knobs, &result);
+    assert_int_equal(result.verdict, VERDICT_PASS);
+    assert_non_null(strstr(result.finding, "only the seed differs"));
+}
+
+/* The twin with another seed measures noise: it does not hide what a third run changed. */
+static void a_twin_by_seed_hides_no_other_run(void **state)
+{
+    struct pair *pair = *state;
+    struct fake_run *third = fake_run_new(KIND_SFT);
+    struct fake_run *others[] = {pair->b, third};
+    struct check_result result;
+
+    usual(pair->a, "16", "42");
+    usual(pair->b, "16", "7");
+    usual(third, "64", "42");
+    both(pair, "bf16", "false", NULL);
+    fake_setting(third, "bf16", "true");
+    fake_check_among(pair->a, others, 2, &check_many_knobs, &result);
+    assert_int_equal(result.verdict, VERDICT_WARN);
+    assert_non_null(strstr(result.finding, "2 groups"));
+    fake_run_free(third);
+}
+
 static void a_run_alone_is_compared_with_nothing(void **state)
 {
     struct pair *pair = *state;
@@ -321,6 +352,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(one_knob_and_one_seed_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_seed_or_none_warns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_same_run_with_another_seed_is_no_fault, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_twin_by_seed_hides_no_other_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_alone_is_compared_with_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(checkpoints_within_noise_of_the_best_are_a_set, set_up, tear_down),
     };

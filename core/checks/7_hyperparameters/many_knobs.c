@@ -11,13 +11,12 @@ static bool applies(const struct run_facts *facts, const char **reason)
     return !(facts->run.marks & (MARK_TEN_ROW_TEST | MARK_EVAL_ONLY));
 }
 
-/* Fewer groups, then the same seed. Copies of one run tell nothing of a knob. */
+/* Fewer groups, then the same seed. Copies of one run tell nothing of a knob, and neither does the same
+ * run with another seed: they are taken when there is nothing else. */
 static bool is_nearer(const struct run_pair *a, const struct run_pair *b)
 {
-    bool a_is_copy = a->n_knobs == 0 && !a->seed_differs, b_is_copy = b->n_knobs == 0 && !b->seed_differs;
-
-    if (a_is_copy != b_is_copy)
-        return b_is_copy;
+    if ((a->n_knobs == 0) != (b->n_knobs == 0))
+        return b->n_knobs == 0;
     if (a->n_knobs != b->n_knobs)
         return a->n_knobs < b->n_knobs;
     return !a->seed_differs && b->seed_differs;
@@ -33,14 +32,9 @@ static int warn(struct check_ctx *ctx, const struct run_pair *pair)
         return check_warn(ctx, CONFIDENCE_LIKELY, "groups",
                           "%zu groups of settings differ from %s: %s%s", pair->n_knobs, name,
                           run_pair_knobs(ctx, pair), pair->seed_differs ? "; the seed too" : "");
-    if (pair->seed_differs && pair->n_knobs == 1)
+    if (pair->seed_differs)
         return check_warn(ctx, CONFIDENCE_LIKELY, "seed", "besides %s the seed differs from %s",
                           run_pair_knobs(ctx, pair), name);
-    if (pair->seed_differs)
-        return check_warn(ctx, CONFIDENCE_POSSIBLE, "seed",
-                          "only the seed differs from %s: the difference of the two is the noise of a run, "
-                          "no effect of a setting",
-                          name);
     return check_warn(ctx, CONFIDENCE_POSSIBLE, "seed-unset",
                       "%s differs from %s, and no seed is set in one of them", run_pair_knobs(ctx, pair),
                       name);
@@ -71,6 +65,11 @@ static int run(struct check_ctx *ctx, struct error *err)
     const char *name = best.other->run.name ? best.other->run.name : "the other run";
     if (best.n_knobs == 0 && !best.seed_differs)
         return check_pass(ctx, CONFIDENCE_LIKELY, "no setting that was stated differs from %s", name);
+    if (best.n_knobs == 0) {
+        evidence_knobs(ctx, &best, 1u << KNOB_SEED);
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "only the seed differs from %s: what the two differ by is the noise of a run", name);
+    }
     if (best.n_knobs >= 2 || best.seed_differs || best.seed_is_unset)
         return warn(ctx, &best);
     evidence_knobs(ctx, &best, best.knobs);
@@ -80,7 +79,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_many_knobs = {
     .id = "many-knobs",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "Runs that are compared differ in one knob",
