@@ -227,7 +227,8 @@ enum generation_flag {
     GENERATION_ECHOES_PROMPT = 1 << 3,      /* begins with the prompt or its last user text, markers left
                                                out, case and white space ignored */
     GENERATION_STARTS_WITH_HEADER = 1 << 4, /* begins with a whole turn header: marker and role */
-    GENERATION_RUNS_ON = 1 << 5             /* a turn ends inside of it, and text follows */
+    GENERATION_RUNS_ON = 1 << 5,            /* a turn ends inside of it, and text follows */
+    GENERATION_IS_SHORT = 1 << 6            /* fewer than four words */
 };
 
 struct generation {

@@ -151,6 +151,21 @@ static bool runs_on(struct str output)
     return false;
 }
 
+/* Up to a blank, or one code point of a script that writes none. */
+static bool has_four_words(struct str text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n && n < 4;) {
+        unsigned char c = (unsigned char)text.p[i];
+        bool is_alone = c >= 0xE3;
+
+        n += is_alone || (c > ' ' && (i == 0 || (unsigned char)text.p[i - 1] <= ' '));
+        i += is_alone ? (c >= 0xF0 ? 4 : 3) : 1;
+    }
+    return n >= 4;
+}
+
 unsigned output_facts(struct str output, struct str prompt, struct str last_user)
 {
     unsigned flags = GENERATION_HAS_TEXT;
@@ -166,6 +181,8 @@ unsigned output_facts(struct str output, struct str prompt, struct str last_user
 
     if (text.n == 0)
         flags |= GENERATION_IS_EMPTY;
+    if (!has_four_words(text))
+        flags |= GENERATION_IS_SHORT;
     if (mark && !mark->is_end)
         flags |= GENERATION_STARTS_WITH_HEADER;
     if (runs_on(text))
