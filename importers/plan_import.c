@@ -3,19 +3,23 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/read/source.h"
+#include "importers/file_ends.h"
 #include "importers/folder.h"
 
 #define PROCESSES_MAX   4096 /* looked at for files that are being written */
 #define DESCRIPTORS_MAX 256  /* of one process */
 #define WRITTEN_MAX     1024
+#define FRESH_S         600  /* a record so young is one of a run that goes on (CHECKS.md C0.1) */
 
 struct written { /* a file that some process has open for writing */
     uint64_t device, inode;
@@ -146,13 +150,44 @@ static bool stops_everything(int rc)
     return rc == E_CANCELLED || rc == E_DB;
 }
 
+/* What a later look has to know of the file; *age: seconds since its latest record, NaN: it has no times. */
+static int mark(struct importing *importing, const struct source *before, double *age,
+                struct error *err)
+{
+    struct source marks = *before;
+    double first, last;
+
+    sink_times(importing->sink, &first, &last);
+    *age = (double)clock_now() - last;
+    marks.first_wall = isnan(first) ? NONE : (int64_t)first;
+    marks.last_wall = isnan(last) ? NONE : (int64_t)last;
+    marks.hashed_to = 0;
+    if (file_is_appended(before->importer, before->path))
+        file_ends_read(&marks);
+    return sink_mark(importing->sink, &marks, err);
+}
+
+/* A date of a file proves nothing (a copy has one too); the time in its own records does. */
+static int keep_fresh(struct importing *importing, double age, struct import *import,
+                      struct error *err)
+{
+    if (import->state == SOURCE_WHOLE)
+        import->state = SOURCE_GROWING;
+    return sink_note(importing->sink, NOTE_INFO, NONE, NONE, err,
+                     "its last record was %.0f s old when it was read: the run may be going on",
+                     age > 0 ? age : 0.0);
+}
+
 /* It grew, shrank or was replaced while it was read, or a process is still writing it. */
 static int settle(struct importing *importing, const struct source *before, struct import *import,
                   const struct plan_file *file, struct error *err)
 {
     struct source after;
-    int rc = OK;
+    double age;
+    int rc = mark(importing, before, &age, err);
 
+    if (rc != OK)
+        return rc;
     if (describe(file, &after, NULL) != OK || after.inode != before->inode)
         return sink_note(importing->sink, NOTE_WARN, NONE, NONE, err,
                          "the file was removed or replaced while it was read");
@@ -167,6 +202,8 @@ static int settle(struct importing *importing, const struct source *before, stru
         rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err, "%s",
                        importing->grows ? "the file grew between two looks"
                                         : "another process has the file open for writing");
+    } else if (fabs(age) <= FRESH_S) {
+        rc = keep_fresh(importing, age, import, err);
     } else if (import->state == SOURCE_GROWING) {
         import->state = SOURCE_DAMAGED; /* half a row, and nobody there to finish it */
     }

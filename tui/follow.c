@@ -10,11 +10,17 @@
 #include "core/read/source.h"
 
 #define MAX_SHRUNK 64
+#define MAX_LARGE  64
 
 struct watched {
     char *path;
     struct source_stat seen;
     bool is_there;
+};
+
+struct large {
+    uint64_t path;              /* hash */
+    int64_t took, at;           /* ns of its last reading, and when that ended */
 };
 
 struct follow {
@@ -23,6 +29,8 @@ struct follow {
     size_t n_watched;
     uint64_t shrunk[MAX_SHRUNK];        /* hashes of paths that were shorter at the last look */
     size_t n_shrunk, n_waiting;
+    struct large large[MAX_LARGE];
+    size_t n_large;
     bool has_rows;
     int64_t n_rows, first_rows;         /* of the longest series */
     int64_t newest, first_newest;       /* dates of files, by the clock of who writes them */
@@ -187,7 +195,43 @@ enum import_choice follow_choose(struct follow *follow, const struct follow_file
     if (now->size < stored->size)
         return choose_shorter(follow, file, is_cut);
     (void)was_shrunk(follow, now->path, true);
+    if (file->is_rewritten)
+        *is_cut = file->has_rows;
     return file->has_rows && now->size > stored->size ? IMPORT_GROWING : IMPORT_AS_EVER;
+}
+
+/* ---- Large files ---- */
+
+static struct large *find_large(struct follow *follow, const char *path)
+{
+    uint64_t hash = hash_bytes(path, strlen(path));
+
+    for (size_t i = 0; i < follow->n_large; i++)
+        if (follow->large[i].path == hash)
+            return &follow->large[i];
+    return NULL;
+}
+
+void follow_was_read(struct follow *follow, const char *path, int64_t took, int64_t now)
+{
+    struct large *large = find_large(follow, path);
+
+    if (!large && follow->n_large < MAX_LARGE)
+        large = &follow->large[follow->n_large++];
+    if (large)
+        *large = (struct large){hash_bytes(path, strlen(path)), took, now};
+}
+
+bool follow_rests(struct follow *follow, const struct source *stored, int64_t size, int64_t now)
+{
+    const struct large *large = find_large(follow, stored->path);
+
+    if (!large || size < FOLLOW_LARGE || size < stored->size ||
+        size - stored->size > stored->size / FOLLOW_GROWTH ||
+        now - large->at >= FOLLOW_REST * large->took)
+        return false;
+    follow->n_waiting++;
+    return true;
 }
 
 bool follow_waits(const struct follow *follow)
@@ -218,6 +262,11 @@ int64_t follow_silence(struct follow *follow, int64_t now)
     if (now < follow->alive_at)
         follow->alive_at = now;
     return now - follow->alive_at;
+}
+
+int64_t follow_silent_minutes(struct follow *follow, int64_t now)
+{
+    return follow_silence(follow, now) / 60;
 }
 
 /* Seconds between two rows, 0 not known. */

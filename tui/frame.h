@@ -50,6 +50,8 @@ struct live {
     unsigned found;             /* LOOK_… of the last look */
     int64_t began_at, next_at;  /* monotonic ns */
     int64_t n_looks;
+    int64_t silent_minutes;     /* of a run that is silent */
+    char word[48];              /* app_live_word's */
     char said[200];             /* by a look: taken back when new rows come */
 };
 
@@ -168,7 +170,8 @@ void app_live_wait(struct app *app);            /* how long the screen may wait 
 void app_live_time(struct app *app);            /* something happened: is a look due? */
 void app_live_pass(struct app *app, int64_t seconds);   /* of a script's clock */
 void app_live_take(struct app *app, const struct job_message *message);
-const char *app_live_word(const struct app *app);       /* for the title: "live on", "" */
+/* For the title: "live on", "live silent for 14 min", "". Lives until it is asked again. */
+const char *app_live_word(struct app *app);
 
 /* commands.c */
 void app_command(struct app *app, const char *command);

@@ -84,9 +84,20 @@ void app_live_toggle(struct app *app)
         app_live_look(app, false);
 }
 
-const char *app_live_word(const struct app *app)
+static const char *silent_word(struct live *live)
 {
-    const struct live *live = &app->live;
+    int64_t minutes = live->silent_minutes;
+
+    if (minutes < 120)
+        snprintf(live->word, sizeof live->word, "live silent for %d min", (int)minutes);
+    else
+        snprintf(live->word, sizeof live->word, "live silent for %lld h", (long long)(minutes / 60));
+    return live->word;
+}
+
+const char *app_live_word(struct app *app)
+{
+    struct live *live = &app->live;
     bool has_ended = app->facts && (app->facts->run.outcome == OUTCOME_FINISHED ||
                                     app->facts->run.outcome == OUTCOME_CRASHED);
 
@@ -94,7 +105,7 @@ const char *app_live_word(const struct app *app)
         return live->choice == LIVE_OFF && !app->options->no_follow ? "live off" : "";
     if (live->found & LOOK_LOST)
         return "live lost";
-    return (live->found & LOOK_SILENT) && !has_ended ? "live silent" : "live on";
+    return (live->found & LOOK_SILENT) && !has_ended ? silent_word(live) : "live on";
 }
 
 /* ---- Looks ---- */
@@ -167,7 +178,8 @@ void app_live_take(struct app *app, const struct job_message *message)
         app_live_decide(app);
         return;
     }
-    live->found = (unsigned)message->b;
+    live->found = (unsigned)message->b & ((1u << LOOK_MINUTES_SHIFT) - 1);
+    live->silent_minutes = message->b >> LOOK_MINUTES_SHIFT;
     if (live->found & LOOK_MOVED && message->a != app->desk.run_id) {
         live->run_id = message->a;      /* the same run by another name: it stays followed */
         app->desk.run_id = message->a;

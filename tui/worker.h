@@ -29,7 +29,8 @@ enum {
     LOOK_CHANGED = 1,           /* the store holds something new, the verdicts with it */
     LOOK_SILENT = 2,            /* nothing new for FOLLOW_SILENT_S and longer */
     LOOK_LOST = 4,              /* the run's files cannot be seen */
-    LOOK_MOVED = 8              /* its files belong to another run now, which is `a` */
+    LOOK_MOVED = 8,             /* its files belong to another run now, which is `a` */
+    LOOK_MINUTES_SHIFT = 8      /* above this bit: for how many minutes it is silent */
 };
 /* Looks whether the files of a run changed since the last look, and reads those that did. The paths
  * and answers are those of its import. Shows no progress: nothing is to move where nothing is new. */

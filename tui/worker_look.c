@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/read/source.h"
+#include "importers/file_ends.h"
 #include "tui/worker_parts.h"
 
 struct looking {
@@ -19,6 +20,7 @@ struct looking {
     bool *has_rows;             /* of stored, by index */
     bool is_settling;
     size_t n_read;
+    int64_t began_at;           /* monotonic ns: the file that is being read */
     struct error failure;       /* of a callback */
     char words[512];
 };
@@ -92,18 +94,33 @@ static int keep_cut(struct looking *looking, const struct source *stored, struct
                                  "the file was cut: this is what was read of it before", err);
 }
 
+/* Asked only where something changed: two places are read. */
+static bool is_rewritten(const struct source *stored, const struct source *now)
+{
+    bool is_changed = stored->mtime_ns != now->mtime_ns || stored->size != now->size ||
+                      stored->inode != now->inode;
+
+    return is_changed && now->size >= stored->hashed_to && !file_ends_hold(stored);
+}
+
 static enum import_choice choose(void *ctx, const struct plan_file *file, const struct source *now)
 {
     struct looking *looking = ctx;
     ptrdiff_t i = find_stored(looking, now->path, now->importer);
-    const struct follow_file about = {.stored = i < 0 ? NULL : &looking->stored[i],
+    const struct source *stored = i < 0 ? NULL : &looking->stored[i];
+    const struct follow_file about = {.stored = stored,
                                       .now = now,
-                                      .has_rows = i >= 0 && looking->has_rows[i],
-                                      .is_settling = looking->is_settling};
+                                      .has_rows = stored && looking->has_rows[i],
+                                      .is_settling = looking->is_settling,
+                                      .is_rewritten = stored && is_rewritten(stored, now)};
     bool is_cut;
     enum import_choice choice = follow_choose(looking->follow, &about, &is_cut);
 
     (void)file;
+    looking->began_at = clock_ticks_ns();
+    if (choice == IMPORT_GROWING && !is_cut && !looking->is_settling &&
+        follow_rests(looking->follow, stored, now->size, looking->began_at))
+        return IMPORT_LEAVE;
     if (is_cut && looking->failure.status == OK)
         (void)keep_cut(looking, about.stored, &looking->failure);
     return choice;
@@ -120,6 +137,11 @@ static void on_file(void *ctx, const struct import_event *event)
 {
     struct looking *looking = ctx;
 
+    if (event->file->size >= FOLLOW_LARGE && !event->was_current) {
+        int64_t now = clock_ticks_ns();
+
+        follow_was_read(looking->follow, event->file->path, now - looking->began_at, now);
+    }
     looking->n_read += !event->was_current && event->state != SOURCE_GONE;
     worker_serve_writes(looking->request);
 }
@@ -389,6 +411,8 @@ static int do_look(struct job *job, void *argument, struct error *err)
     if (rc == E_CANCELLED && atomic_load(&worker->is_closing))
         return OK;
     flags |= (worker->is_silent ? LOOK_SILENT : 0) | (worker->is_lost ? LOOK_LOST : 0);
+    if (worker->is_silent)
+        flags |= follow_silent_minutes(worker->follow, clock_now()) << LOOK_MINUTES_SHIFT;
     job_send(job, JOB_BATCH, request->run_id, flags, "%s", looking.words);
     return rc;
 }

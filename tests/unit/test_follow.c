@@ -133,7 +133,7 @@ static const struct source STORED = {.path = "/run/console.log", .importer = "co
 static enum import_choice choose(struct fixture *f, struct source stored, struct source now,
                                  bool has_rows, bool is_settling, bool *is_cut)
 {
-    const struct follow_file file = {&stored, &now, has_rows, is_settling};
+    const struct follow_file file = {&stored, &now, has_rows, is_settling, false};
 
     return follow_choose(f->follow, &file, is_cut);
 }
@@ -193,6 +193,25 @@ static void what_is_shorter_is_believed_at_the_second_look(void **state)
     (void)follow_look(f->follow);
     assert_int_equal(choose(f, STORED, shorter, false, false, &is_cut), IMPORT_AS_EVER);
     assert_false(is_cut);
+}
+
+static void a_large_file_rests_unless_it_grows_much(void **state)
+{
+    struct fixture *f = *state;
+    const struct source stored = {.path = "/run/metrics.jsonl", .size = 100 << 20};
+    int64_t s = 1000000000;
+
+    assert_false(follow_rests(f->follow, &stored, (100 << 20) + 10, 0));
+    follow_was_read(f->follow, stored.path, s, 10 * s);
+    assert_true(follow_rests(f->follow, &stored, (100 << 20) + 10, 11 * s));
+    assert_true(follow_waits(f->follow));
+    assert_true(follow_rests(f->follow, &stored, (100 << 20) + 10, (9 + FOLLOW_REST) * s));
+    assert_false(follow_rests(f->follow, &stored, (100 << 20) + 10, (10 + FOLLOW_REST) * s));
+    assert_false(follow_rests(f->follow, &stored, 107 << 20, 11 * s));  /* a sixteenth */
+    assert_false(follow_rests(f->follow, &stored, 50 << 20, 11 * s));   /* shorter: another file */
+    const struct source small = {.path = "/run/small.jsonl", .size = 1 << 20};
+    follow_was_read(f->follow, small.path, s, 10 * s);
+    assert_false(follow_rests(f->follow, &small, (1 << 20) + 10, 11 * s));
 }
 
 /* ---- How it lives ---- */
@@ -259,6 +278,7 @@ int main(void)
         CASE(what_is_as_it_was_read_stays),
         CASE(what_grew_is_of_a_run_that_goes_on),
         CASE(what_is_shorter_is_believed_at_the_second_look),
+        CASE(a_large_file_rests_unless_it_grows_much),
         CASE(silence_is_said_in_words_with_the_pace_of_the_rows),
         CASE(a_run_of_slow_rows_is_given_time),
         CASE(a_run_that_was_dead_before_is_silent_since_its_last_row),

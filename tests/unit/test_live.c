@@ -128,6 +128,19 @@ static void one_row(struct fixture *f)
     put_rows(f, "metrics.jsonl", 1, 1, "");
 }
 
+/* As many bytes and more, of another attempt: the same file to the file system. */
+static void other_rows(struct fixture *f)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (int i = 1; i <= 12; i++)
+        buf_printf(&text, "{\"step\": %d, \"loss\": %g}\n", i, 7.5 - 0.01 * i);
+    tempdir_write(f->folder, "run/metrics.jsonl", text.p, text.n);
+    date(tempdir_path(f->folder, "run/metrics.jsonl"), clock_now());
+    buf_free(&text);
+}
+
 static void remove_rows(struct fixture *f)
 {
     assert_int_equal(remove(tempdir_path(f->folder, "run/metrics.jsonl")), 0);
@@ -337,7 +350,7 @@ static void silence_is_said_once_and_a_row_ends_it(void **state)
         {.kind = WAIT, .seconds = 590},
         {.kind = SHOWS, .text = "8/40 running  live on"},
         {.kind = WAIT, .seconds = 15},
-        {.kind = SHOWS, .text = "8/40 stopped  live silent"},
+        {.kind = SHOWS, .text = "8/40 stopped  live silent for 10 min"},
         {.kind = SHOWS, .text = "no new row for 10 min, rows came every"},
         LOOK,
         {.kind = SAME},
@@ -371,6 +384,42 @@ static void a_file_that_was_cut_loses_nothing(void **state)
     struct fixture *f = *state;
 
     begin_run(f);
+    play(f, steps);
+}
+
+static void a_file_that_was_cut_and_grew_again_is_noticed(void **state)
+{
+    static const struct step steps[] = {
+        {.kind = DO, .work = six_rows},
+        LOOK,
+        {.kind = DO, .work = eight_rows},
+        LOOK,
+        {.kind = SHOWS_NOT, .text = "was cut"},
+        {.kind = DO, .work = other_rows},
+        LOOK,
+        {.kind = SHOWS, .text = "metrics.jsonl was cut: what was read of it stays"},
+        {.kind = SHOWS, .text = "12/40"},
+        END};
+    struct fixture *f = *state;
+
+    begin_run(f);
+    play(f, steps);
+}
+
+static void records_of_the_last_minutes_are_of_a_run_that_goes_on(void **state)
+{
+    static const struct step steps[] = {
+        {.kind = SHOWS, .text = "2/40 running  live on"},
+        {.kind = WAIT, .seconds = 615},
+        {.kind = SHOWS, .text = "2/40 stopped  live silent for 1"},
+        END};
+    struct fixture *f = *state;
+
+    begin_run(f);
+    tempdir_write_text(f->folder, "run/metrics.jsonl",
+                       "{\"step\": 1, \"loss\": 2.0, \"timestamp\": 1799999900}\n"
+                       "{\"step\": 2, \"loss\": 1.9, \"timestamp\": 1799999960}\n");
+    date(tempdir_path(f->folder, "run/metrics.jsonl"), NOW - 40);
     play(f, steps);
 }
 
@@ -499,6 +548,8 @@ int main(void)
         CASE(a_checkpoint_that_appears_is_read),
         CASE(silence_is_said_once_and_a_row_ends_it),
         CASE(a_file_that_was_cut_loses_nothing),
+        CASE(a_file_that_was_cut_and_grew_again_is_noticed),
+        CASE(records_of_the_last_minutes_are_of_a_run_that_goes_on),
         CASE(a_file_that_is_gone_loses_nothing),
         CASE(a_folder_that_vanishes_is_lost_until_it_is_back),
         CASE(a_clock_that_goes_back_calls_nobody_dead),
