@@ -15,7 +15,7 @@ static int trust_of(const struct plan_file *file)
         int trust;
     } TELLERS[] = {{"hf_trainer_state", 0}, {"tensorboard", 1},   {"wandb", 1},
                    {"trainer_log", 2},      {"metrics_table", 2}, {"mlflow_files", 2},
-                   {"mlflow_db", 2}};
+                   {"mlflow_db", 2},        {"trackio", 2}};
 
     for (size_t i = 0; i < sizeof TELLERS / sizeof *TELLERS; i++)
         if (strcmp(TELLERS[i].importer, file->importer->id) == 0)

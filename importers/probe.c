@@ -10,6 +10,7 @@
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
 #include "importers/run/mlflow.h"
+#include "importers/run/trackio.h"
 
 struct known_name {
     const char *glob; /* of the last component, lower case */
@@ -233,15 +234,23 @@ static void probe(struct scene *scene, struct found *found, struct look *place)
 
 #define PARTS_MAX 200
 
+typedef int runs_of_file(const char *path, size_t most, struct arena *arena,
+                         const char *const **ids, size_t *n, struct error *err);
+
+static runs_of_file *runs_of(const char *importer)
+{
+    if (strcmp(importer, "mlflow_db") == 0)
+        return mlflow_db_runs;
+    return strcmp(importer, "trackio") == 0 ? trackio_runs : NULL;
+}
+
 static int split_database(struct scene *scene, const struct found *found, struct found **list,
                           size_t *n, size_t *capacity, struct error *err)
 {
     const char *const *ids = NULL;
     size_t n_ids = 0;
-    bool is_database = found->importer && strcmp(found->importer->id, "mlflow_db") == 0;
-    int rc = is_database ? mlflow_db_runs(found->file->path, PARTS_MAX, scene->arena, &ids, &n_ids,
-                                          err)
-                         : OK;
+    runs_of_file *runs = found->importer ? runs_of(found->importer->id) : NULL;
+    int rc = runs ? runs(found->file->path, PARTS_MAX, scene->arena, &ids, &n_ids, err) : OK;
 
     for (size_t i = 0; rc == OK && i < (n_ids > 1 ? n_ids : 1); i++) {
         *list = arena_room(scene->arena, *list, *n, capacity, sizeof **list);
@@ -261,8 +270,7 @@ static int split_databases(struct scene *scene, struct error *err)
     int rc = OK;
 
     for (size_t i = 0; i < scene->n_found; i++)
-        has_any |= scene->found[i].importer &&
-                   strcmp(scene->found[i].importer->id, "mlflow_db") == 0;
+        has_any |= scene->found[i].importer && runs_of(scene->found[i].importer->id);
     if (!has_any)
         return OK;
     for (size_t i = 0; i < scene->n_found && rc == OK; i++)

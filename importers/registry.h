@@ -14,6 +14,7 @@
     X(wandb)             \
     X(mlflow_files)      \
     X(mlflow_db)         \
+    X(trackio)           \
     X(deepspeed)         \
     X(axolotl)           \
     X(torchtune)         \

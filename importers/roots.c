@@ -79,8 +79,8 @@ unsigned root_record_of(const struct found *found)
                                        "training_args.yaml", "all_results.json", NULL};
     static const char *const UNREADABLE[] = {"*tfevents*", "run-*.wandb", "mlflow.db", NULL};
     static const char *const LOGS[] = {"*tfevents*", "*.wandb", "*.db", "meta.yaml", NULL};
-    static const char *const LOGGERS[] = {"tensorboard", "wandb", "mlflow_files", "mlflow_db",
-                                          NULL};
+    static const char *const LOGGERS[] = {"tensorboard", "wandb",   "mlflow_files",
+                                          "mlflow_db",   "trackio", NULL};
     const char *name = found->file->name;
 
     if (is_any(name, STATE))

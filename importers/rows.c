@@ -277,7 +277,8 @@ static int read_logged(const struct found *found, struct loss_rows *rows, struct
 
 static bool is_logger(const char *id)
 {
-    static const char *const IDS[] = {"tensorboard", "wandb", "mlflow_files", "mlflow_db"};
+    static const char *const IDS[] = {"tensorboard", "wandb", "mlflow_files", "mlflow_db",
+                                      "trackio"};
 
     for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++)
         if (strcmp(id, IDS[i]) == 0)

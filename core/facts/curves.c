@@ -26,7 +26,7 @@ static int source_class(const char *importer)
     } ORDER[] = {
         {"hf_trainer_state", 0}, {"tensorboard", 1},  {"wandb", 1},     {"metrics_table", 2},
         {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2}, {"lightning_csv", 2},
-        {"console_log", 3},      {"notebook", 3},     {"hf_results", 5},
+        {"console_log", 3},      {"notebook", 3},     {"hf_results", 5},  {"trackio", 1},
     };
 
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)

@@ -25,7 +25,7 @@ static const struct importer_trust TRUST[] = {
     {"console_log", 3},      {"notebook", 3},         {"llamafactory", 4},  {"settings_file", 5},
     {"side_files", 5},       {"deepspeed", 6},        {"environment", 7},   {"model_card", 8},
     {"ms_swift", 1},         {"axolotl", 4},          {"torchtune", 4},     {"litgpt", 4},
-    {"nemo", 4},             {"unsloth", 4},          {"accelerate", 6},
+    {"nemo", 4},             {"unsloth", 4},          {"accelerate", 6},    {"trackio", 2},
 };
 #define TRUST_UNKNOWN 6
 

@@ -1,4 +1,5 @@
-/* The parts of the reader of W&B's files; for wandb*.c only.
+/* The parts of the reader of W&B's files; for wandb*.c only,
+ * but for the history of trackio.c.
  *
  *   wandb.c          which file it is, and the .wandb log: records and notes
  *   wandb_history.c  a row of the history
@@ -27,6 +28,10 @@ void wandb_history_end(struct wandb_history *history);
 /* 1: import->max_rows are read. */
 MUST_CHECK int wandb_history_add(struct wandb_history *history, struct str record,
                                  struct error *err);
+/* A row as one JSON object, as Trackio keeps it, which speaks W&B's words. step: the count of calls;
+ * wall: seconds since 1970, or NaN. */
+MUST_CHECK int wandb_history_add_json(struct wandb_history *history, struct str text, int64_t step,
+                                      double wall, struct error *err);
 
 /* ---- wandb_config.c ---- */
 /* An item's name (nested ones joined by '.') and its value as JSON text. */

@@ -33,6 +33,13 @@ void wandb_history_end(struct wandb_history *history)
 
 /* ---- Values ---- */
 
+static bool word_number(struct str text, double *out)
+{
+    bool is_word = str_is(text, "NaN") || str_is(text, "Infinity") || str_is(text, "-Infinity");
+
+    return is_word && number_parse_any(text, out);
+}
+
 /* W&B writes what JSON has no number for bare, older versions as strings. */
 static bool number_of(struct str json, double *out)
 {
@@ -40,11 +47,8 @@ static bool number_of(struct str json, double *out)
         return false;
     if (*json.p != '"')
         return strchr("-0123456789NI", *json.p) && number_parse_any(json, out);
-    if (json.n < 3 || json.p[json.n - 1] != '"')
-        return false;
-    struct str text = str_from(json.p + 1, json.n - 2);
-    bool is_word = str_is(text, "NaN") || str_is(text, "Infinity") || str_is(text, "-Infinity");
-    return is_word && number_parse_any(text, out);
+    return json.n > 2 && json.p[json.n - 1] == '"' &&
+           word_number(str_from(json.p + 1, json.n - 2), out);
 }
 
 /* Places, not metrics: of those that W&B adds, `_runtime` and its like say nothing more. */
@@ -65,6 +69,21 @@ static void put(struct wandb_history *history, struct str name, struct str text,
         (struct json_field){.key = name, .text = text, .number = number, .is_number = true};
 }
 
+static void put_tree(struct wandb_history *history, struct str prefix, const struct json *object,
+                     int depth);
+
+static void put_value(struct wandb_history *history, struct str name, const struct json *value,
+                      int depth)
+{
+    double number = value->number;
+
+    if (value->type == JSON_NUMBER ||
+        (value->type == JSON_STRING && word_number(value->text, &number)))
+        put(history, name, value->text, number);
+    else if (value->type == JSON_OBJECT)
+        put_tree(history, name, value, depth);
+}
+
 /* Dictionaries that were logged as they are; pictures, tables and histograms say `_type`. */
 static void put_tree(struct wandb_history *history, struct str prefix, const struct json *object,
                      int depth)
@@ -75,10 +94,7 @@ static void put_tree(struct wandb_history *history, struct str prefix, const str
         const char *name = arena_printf(history->arena, "%.*s.%.*s", (int)prefix.n, prefix.p,
                                         (int)child->key.n, child->key.p);
 
-        if (child->type == JSON_NUMBER)
-            put(history, str_of(name), child->text, child->number);
-        else if (child->type == JSON_OBJECT)
-            put_tree(history, str_of(name), child, depth + 1);
+        put_value(history, str_of(name), child, depth + 1);
     }
 }
 
@@ -139,6 +155,21 @@ static void order_steps(struct wandb_history *history, int64_t record_step)
     }
 }
 
+/* The row that was put together. */
+static int add_fields(struct wandb_history *history, int64_t record_step, struct error *err)
+{
+    if (arena_failed(history->arena)) {
+        history->n_left_out++; /* names and trees of this row were too long */
+        return OK;
+    }
+    order_steps(history, record_step);
+    if (history->n_fields == 0)
+        return OK;
+    const struct json_row row = {
+        .fields = history->fields, .n = history->n_fields, .line = NONE, .byte = NONE};
+    return metric_rows_add(&history->rows, &row, err);
+}
+
 static int64_t step_of(struct str bytes)
 {
     struct protobuf in = protobuf_of(bytes);
@@ -173,14 +204,26 @@ int wandb_history_add(struct wandb_history *history, struct str record, struct e
         }
     }
     history->n_damaged += rc != 0;
-    if (arena_failed(history->arena)) {
-        history->n_left_out++; /* names and trees of this row were too long */
+    return add_fields(history, step, err);
+}
+
+int wandb_history_add_json(struct wandb_history *history, struct str text, int64_t step,
+                           double wall, struct error *err)
+{
+    const struct json *row;
+
+    history->n_fields = 0;
+    if (arena_used(history->arena) > 0)
+        arena_reset(history->arena);
+    if (json_parse(text, false, history->arena, &row, NULL, NULL) != OK ||
+        !json_is(row, JSON_OBJECT)) {
+        history->n_damaged++;
         return OK;
     }
-    order_steps(history, step);
-    if (history->n_fields == 0)
-        return OK;
-    const struct json_row row = {
-        .fields = history->fields, .n = history->n_fields, .line = NONE, .byte = NONE};
-    return metric_rows_add(&history->rows, &row, err);
+    for (const struct json *child = row->child; child; child = child->next)
+        if (child->key.n > 0)
+            put_value(history, child->key, child, 0);
+    if (isfinite(wall))
+        put(history, str_of("_timestamp"), str_of(""), wall);
+    return add_fields(history, step, err);
 }
