@@ -110,7 +110,14 @@ static int load_pieces(const struct run_facts *facts, const struct series *ancho
     return rc;
 }
 
-/* Which points of each piece count; the anchor is whole. false: nothing but the anchor does. */
+/* Of the piece only what lies below the step counts. */
+static void cut_from(struct piece *piece, int64_t step)
+{
+    while (piece->to > piece->from && piece->points.step[piece->to - 1] >= step)
+        piece->to--;
+}
+
+/* Which points of each piece count. false: nothing but the anchor does. */
 static bool choose(struct piece *pieces, size_t n, size_t anchor)
 {
     const struct point_columns *own = &pieces[anchor].points;
@@ -136,11 +143,14 @@ static bool choose(struct piece *pieces, size_t n, size_t anchor)
 
         if (first_step(&piece->points) <= begins)
             continue;
+        if (n_beyond(&piece->points, last) == 0)
+            continue;
+        /* it went on from a checkpoint: what it did again counts, and shows how it was resumed */
+        for (size_t k = 0; k < i; k++)
+            cut_from(&pieces[k], first_step(&piece->points));
         piece->to = piece->points.n;
-        piece->from = piece->to - n_beyond(&piece->points, last);
-        if (piece->from < piece->to)
-            last = piece->points.step[piece->to - 1];
-        has_more |= piece->from < piece->to;
+        last = piece->points.step[piece->to - 1];
+        has_more = true;
     }
     return has_more;
 }

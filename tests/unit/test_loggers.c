@@ -398,6 +398,26 @@ static void a_curve_goes_on_in_the_next_file(void **state)
     imported_run_free(run);
 }
 
+/* Killed at step 120, resumed from 80 without its optimizer: the loss jumps at 90, in the second file. */
+static void a_restart_in_a_new_file_shows_its_own_rows(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.host", 1, 12, 3);
+    write_events(run->folder, "runs/events.out.tfevents.1700000002.host", 9, 20, 9);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 20);
+    assert_int_equal(loss->n_segments, 2);
+    assert_int_equal(loss->segment[7], 0);
+    assert_int_equal(loss->segment[8], 1);
+    assert_int_equal(loss->step[8], 90);
+    assert_true(loss->value[8] > 0.99 && loss->value[8] < 1.01);
+    imported_run_free(run);
+}
+
 static void another_attempt_does_not_go_on(void **state)
 {
     struct imported_run *run = imported_run_new();
@@ -445,6 +465,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_run_of_a_database_is_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logs_that_disagree_are_told, set_up, tear_down),
         cmocka_unit_test(a_curve_goes_on_in_the_next_file),
+        cmocka_unit_test(a_restart_in_a_new_file_shows_its_own_rows),
         cmocka_unit_test(another_attempt_does_not_go_on),
         cmocka_unit_test(a_metric_that_two_logs_have_is_counted_once),
     };

@@ -86,7 +86,9 @@ static void find_in_rows(const struct run_facts *facts, const struct curves *c,
 
     for (size_t i = 0; i < c->loss->n; i++) {
         if (i > 0 && c->loss->segment && c->loss->segment[i] != c->loss->segment[i - 1])
-            add(list, i, NULL, "the step goes back");
+            add(list, i, NULL,
+                curve_source(c->loss, i) != curve_source(c->loss, i - 1) ? "a new file of the run"
+                                                                        : "the step goes back");
         if (value_at(tokens, c->loss, i, &value)) {
             if (value < last)
                 add(list, i, NULL, "num_tokens begins again");
@@ -371,7 +373,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_resume_jump = {
     .id = "resume-jump",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_MISLEADS,
     .title = "Resuming continued the same run",
