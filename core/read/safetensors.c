@@ -7,44 +7,23 @@
 
 #include "core/read/json.h"
 #include "core/read/source.h"
+#include "core/read/tensor_values.h"
 
 #define HEADER_MAX_BYTES   ((int64_t)32 << 20)
 #define HEADER_ARENA_BYTES ((size_t)512 << 20)
 #define MAX_TENSORS        200000
 #define MAX_DIMENSIONS     16
-#define CHUNK_BYTES        65536
-
-struct dtype {
-    const char *name;
-    int bits;
-};
-
-static const struct dtype DTYPES[] = {
-    {"BOOL", 8},        {"U8", 8},          {"I8", 8},      {"F8_E5M2", 8}, {"F8_E4M3", 8},
-    {"F8_E8M0", 8},     {"F4", 4},          {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"I16", 16},
-    {"U16", 16},        {"F16", 16},        {"BF16", 16},   {"I32", 32},    {"U32", 32},
-    {"F32", 32},        {"F64", 64},        {"I64", 64},    {"U64", 64},    {"C64", 64},
-    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
-};
 
 struct reading {
     struct source_file *file;
     int64_t size, data_at; /* of the file; where the tensors begin */
     struct arena *arena;
-    struct safetensors_tensor *tensors;
+    struct weight_tensor *tensors;
     size_t n;
-    struct safetensors *out;
+    struct weights *out;
 };
 
 /* ---- Header ---- */
-
-static int dtype_bits(const char *name)
-{
-    for (size_t i = 0; i < sizeof DTYPES / sizeof *DTYPES; i++)
-        if (strcmp(DTYPES[i].name, name) == 0)
-            return DTYPES[i].bits;
-    return 0;
-}
 
 /* A whole number of at most 2^53, which no offset of a real file passes. */
 static bool whole(const struct json *value, int64_t *out)
@@ -75,7 +54,7 @@ static bool read_shape(const struct json *shape, struct arena *arena, struct ten
 }
 
 static bool read_entry(const struct json *entry, struct arena *arena,
-                       struct safetensors_tensor *out)
+                       struct weight_tensor *out)
 {
     const struct json *dtype = json_get(entry, "dtype");
     const struct json *offsets = json_get(entry, "data_offsets");
@@ -91,14 +70,14 @@ static bool read_entry(const struct json *entry, struct arena *arena,
     out->facts.dtype = arena_strndup(arena, dtype->text.p, dtype->text.n < 16 ? dtype->text.n : 16);
     out->facts.norm = out->facts.delta_norm = NAN;
     out->facts.n_nonzero = out->facts.n_nonfinite = NONE;
-    int n_bits = dtype_bits(out->facts.dtype);
+    int n_bits = tensor_dtype_bits(out->facts.dtype);
     return n_bits && !__builtin_mul_overflow(out->facts.n_values, (int64_t)n_bits, &bits) &&
            bits % 8 == 0 && bits / 8 == out->end - out->begin;
 }
 
 static int by_offset(const void *a, const void *b)
 {
-    const struct safetensors_tensor *left = a, *right = b;
+    const struct weight_tensor *left = a, *right = b;
 
     if (left->begin != right->begin)
         return left->begin < right->begin ? -1 : 1;
@@ -109,7 +88,7 @@ static int by_offset(const void *a, const void *b)
 
 static int read_entries(struct reading *reading, const struct json *header, struct error *err)
 {
-    struct safetensors *out = reading->out;
+    struct weights *out = reading->out;
 
     if (!json_is(header, JSON_OBJECT))
         return error_set(err, E_PARSE, "the header is not a JSON object");
@@ -138,11 +117,11 @@ static int read_entries(struct reading *reading, const struct json *header, stru
 
 static void see_ranges(struct reading *reading)
 {
-    struct safetensors *out = reading->out;
+    struct weights *out = reading->out;
     int64_t end = 0;
 
     for (size_t i = 0; i < reading->n; i++) {
-        const struct safetensors_tensor *tensor = &reading->tensors[i];
+        const struct weight_tensor *tensor = &reading->tensors[i];
 
         if (tensor->begin < end && tensor->begin < tensor->end)
             out->is_overlapping = true;
@@ -193,130 +172,24 @@ static int read_header(struct reading *reading, struct error *err)
 
 /* ---- Values ---- */
 
-static float half_value(uint16_t bits)
+static int read_part(void *ctx, const struct weight_tensor *tensor, int64_t offset, void *out,
+                     size_t n, size_t *got, struct error *err)
 {
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023;
-    double value;
+    struct reading *reading = ctx;
 
-    if (exponent == 31)
-        value = fraction != 0 ? NAN : INFINITY;
-    else if (exponent == 0)
-        value = ldexp(fraction, -24);
-    else
-        value = ldexp(fraction + 1024, exponent - 25);
-    return (float)(bits & 0x8000 ? -value : value);
+    *got = 0;
+    return reading->data_at + tensor->end > reading->size
+               ? OK
+               : source_at(reading->file, reading->data_at + tensor->begin + offset, out, n, got,
+                           err);
 }
 
-static double value_at(const unsigned char *p, const char *dtype)
+int safetensors_read(const char *path, const struct weight_options *options, struct arena *arena,
+                     struct weights *out, struct error *err)
 {
-    uint64_t bits64;
-    uint32_t bits32;
-    double wide;
-    float narrow;
-
-    if (strcmp(dtype, "F64") == 0) {
-        memcpy(&bits64, p, 8);
-        memcpy(&wide, &bits64, 8);
-        return wide;
-    }
-    if (strcmp(dtype, "F16") == 0)
-        return (double)half_value((uint16_t)(p[0] | p[1] << 8));
-    if (strcmp(dtype, "BF16") == 0)
-        bits32 = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 24;
-    else
-        memcpy(&bits32, p, 4);
-    memcpy(&narrow, &bits32, 4);
-    return (double)narrow;
-}
-
-static size_t value_bytes(const char *dtype)
-{
-    if (strcmp(dtype, "F64") == 0)
-        return 8;
-    if (strcmp(dtype, "F32") == 0)
-        return 4;
-    return strcmp(dtype, "F16") == 0 || strcmp(dtype, "BF16") == 0 ? 2 : 0;
-}
-
-struct measure {
-    double sum;
-    int64_t n_nonzero, n_nonfinite;
-};
-
-static void measure_add(struct measure *measure, const char *dtype, const unsigned char *p,
-                        size_t n)
-{
-    size_t width = value_bytes(dtype);
-
-    for (size_t i = 0; i + width <= n; i += width) {
-        double value = value_at(p + i, dtype);
-
-        measure->n_nonzero += value != 0;
-        if (isfinite(value))
-            measure->sum += value * value;
-        else
-            measure->n_nonfinite++;
-    }
-}
-
-static void measure_done(const struct measure *measure, struct tensor *facts)
-{
-    facts->norm = sqrt(measure->sum);
-    facts->n_nonzero = measure->n_nonzero;
-    facts->n_nonfinite = measure->n_nonfinite;
-}
-
-bool safetensors_measure(struct tensor *facts, const void *bytes, size_t n)
-{
-    struct measure measure = {0};
-    size_t width = value_bytes(facts->dtype);
-
-    if (width == 0 || n % width)
-        return false;
-    measure_add(&measure, facts->dtype, bytes, n);
-    measure_done(&measure, facts);
-    return true;
-}
-
-static int read_values(struct reading *reading, struct safetensors_tensor *tensor,
-                       unsigned char *chunk, struct error *err)
-{
-    struct measure measure = {0};
-    size_t got = 0;
-
-    if (value_bytes(tensor->facts.dtype) == 0 || reading->data_at + tensor->end > reading->size)
-        return OK;
-    for (int64_t at = tensor->begin; at < tensor->end; at += (int64_t)got) {
-        size_t n = tensor->end - at < CHUNK_BYTES ? (size_t)(tensor->end - at) : CHUNK_BYTES;
-        int rc = source_at(reading->file, reading->data_at + at, chunk, n, &got, err);
-
-        if (rc != OK)
-            return rc;
-        if (got < n)
-            return OK; /* the file shrank meanwhile: not read */
-        measure_add(&measure, tensor->facts.dtype, chunk, n);
-    }
-    measure_done(&measure, &tensor->facts);
-    return OK;
-}
-
-static int read_all_values(struct reading *reading, struct error *err)
-{
-    unsigned char *chunk = malloc(CHUNK_BYTES);
-    int rc = chunk ? OK : error_set(err, E_NOMEM, "reading tensors");
-
-    for (size_t i = 0; i < reading->n && rc == OK; i++)
-        rc = read_values(reading, &reading->tensors[i], chunk, err);
-    free(chunk);
-    return rc;
-}
-
-int safetensors_read(const char *path, int64_t values_up_to, struct arena *arena,
-                     struct safetensors *out, struct error *err)
-{
-    struct safetensors found = {0};
+    struct weights found = {0};
     struct reading reading = {.arena = arena, .out = &found};
+    struct weight_reader reader = {.read = read_part, .ctx = &reading};
     int rc = source_open(&reading.file, path, err);
 
     if (rc != OK)
@@ -325,15 +198,15 @@ int safetensors_read(const char *path, int64_t values_up_to, struct arena *arena
     rc = read_header(&reading, err);
     if (rc == OK)
         see_ranges(&reading);
-    if (rc == OK && !found.is_overlapping && reading.size <= values_up_to)
-        rc = read_all_values(&reading, err);
+    found.tensors = reading.tensors;
+    found.n = reading.n;
+    if (rc == OK && !found.is_overlapping && options && reading.size <= options->values_up_to)
+        rc = weights_measure(&found, &reader, options, err);
     source_close(reading.file);
     if (rc != OK) {
         error_at(err, path, NONE, NONE);
         return rc;
     }
-    found.tensors = reading.tensors;
-    found.n = reading.n;
     *out = found;
     return OK;
 }

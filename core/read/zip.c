@@ -3,6 +3,7 @@
 #include "core/read/zip.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zip.h>
 
@@ -11,6 +12,9 @@
 struct zip_file_reader {
     zip_t *zip;
     size_t n;
+    zip_file_t *part; /* the member that zip_reader_part read last; NULL: none */
+    size_t part_index;
+    int64_t part_at;
 };
 
 static int status_of(int zip_code)
@@ -53,6 +57,8 @@ void zip_reader_close(struct zip_file_reader *reader)
 {
     if (!reader)
         return;
+    if (reader->part)
+        zip_fclose(reader->part);
     zip_discard(reader->zip);
     free(reader);
 }
@@ -125,4 +131,52 @@ int zip_reader_member(struct zip_file_reader *reader, const char *suffix, size_t
         if (str_ends(str_of(zip_reader_name(reader, i)), suffix))
             return read_member(reader, i, limit, out, n, err);
     return error_set(err, E_NOTFOUND, "no zip member that ends with %s", suffix);
+}
+
+static int open_part(struct zip_file_reader *reader, size_t i, struct error *err)
+{
+    zip_stat_t stat;
+    const char *name = zip_reader_name(reader, i);
+
+    if (reader->part && reader->part_index == i)
+        return OK;
+    if (reader->part)
+        zip_fclose(reader->part);
+    reader->part = NULL;
+    if (zip_stat_index(reader->zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_COMP_METHOD) ||
+        stat.comp_method != ZIP_CM_STORE)
+        return error_set(err, E_UNSUPPORTED, "zip member %s is packed", name);
+    reader->part = zip_fopen_index(reader->zip, i, 0);
+    reader->part_index = i;
+    reader->part_at = 0;
+    return reader->part ? OK
+                        : error_set(err, E_PARSE, "zip member %s: %s", name,
+                                    zip_strerror(reader->zip));
+}
+
+int zip_reader_part(struct zip_file_reader *reader, const char *suffix, int64_t offset, void *out,
+                    size_t n, size_t *got, struct error *err)
+{
+    size_t i = 0;
+
+    *got = 0;
+    while (i < reader->n && !str_ends(str_of(zip_reader_name(reader, i)), suffix))
+        i++;
+    if (i == reader->n)
+        return error_set(err, E_NOTFOUND, "no zip member that ends with %s", suffix);
+    int rc = open_part(reader, i, err);
+    if (rc != OK)
+        return rc;
+    if (reader->part_at != offset && zip_fseek(reader->part, offset, SEEK_SET) != 0)
+        return error_set(err, E_PARSE, "zip member %s has no byte %lld", suffix, (long long)offset);
+    reader->part_at = offset;
+    while (*got < n) {
+        zip_int64_t some = zip_fread(reader->part, (char *)out + *got, n - *got);
+
+        if (some <= 0)
+            break;
+        *got += (size_t)some;
+    }
+    reader->part_at += (int64_t)*got;
+    return OK;
 }

@@ -117,8 +117,7 @@ static int run(struct import *import, struct error *err)
         return rc;
     if (is_odd)
         return weight_artefact(import, "base", false, &id, err);
-    return part == PART_BIN ? weight_torch_zip(import, "base", 0, err)
-                            : weight_safetensors(import, "base", 0, err);
+    return weight_tensors(import, "base", 0, err);
 }
 
 const struct importer importer_hf_model = {
@@ -126,7 +125,7 @@ const struct importer importer_hf_model = {
     .title = "a model folder of transformers",
     .hint = "the folder with config.json and model.safetensors",
     .supplies = NEEDS_MODEL_CONFIG,
-    .version = 1,
+    .version = 2,
     .role = "model",
     .probe = probe,
     .run = run,

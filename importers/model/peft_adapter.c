@@ -181,10 +181,8 @@ static int run(struct import *import, struct error *err)
         return weight_artefact(import, part == PART_MODULES ? "modules" : "adapter", false, &id,
                                err);
     }
-    if (part == PART_SAFETENSORS)
-        return weight_safetensors(import, "adapter", WEIGHT_VALUES_BYTES, err);
-    if (part == PART_BIN)
-        return weight_torch_zip(import, "adapter", WEIGHT_VALUES_BYTES, err);
+    if (part == PART_SAFETENSORS || part == PART_BIN)
+        return weight_tensors(import, "adapter", WEIGHT_VALUES_BYTES, err);
     return run_list(import, part, err);
 }
 
@@ -193,7 +191,7 @@ const struct importer importer_peft_adapter = {
     .title = "a PEFT adapter",
     .hint = "adapter_config.json and adapter_model.safetensors",
     .supplies = NEEDS_ADAPTER_TENSORS,
-    .version = 1,
+    .version = 2,
     .role = "adapter",
     .probe = probe,
     .run = run,

@@ -9,7 +9,7 @@
 #include "core/read/csv.h"
 #include "core/read/pickle.h"
 #include "core/read/python_literal.h"
-#include "core/read/safetensors.h"
+#include "core/read/weights.h"
 #include "core/read/yaml.h"
 #include "core/text/jinja/jinja.h"
 #include "core/text/tokenizer/tokenizer.h"
@@ -158,12 +158,13 @@ static int file_of(const uint8_t *bytes, size_t n, char path[64])
 void fuzz_safetensors(const uint8_t *bytes, size_t n)
 {
     struct arena *arena = arena_of_target();
-    struct safetensors tensors;
+    const struct weight_options options = {.values_up_to = 1 << 20, .products_up_to = 1 << 20};
+    struct weights tensors;
     struct error err;
     char path[64];
     int fd = file_of(bytes, n, path);
 
-    (void)!safetensors_read(path, (int64_t)1 << 20, arena, &tensors, &err);
+    (void)!weights_read(path, &options, arena, &tensors, &err);
     close(fd);
     arena_close(arena);
 }

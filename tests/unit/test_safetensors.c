@@ -14,7 +14,7 @@
 struct fixture {
     char *folder;
     struct arena *arena;
-    struct safetensors file;
+    struct weights file;
     struct error err;
 };
 
@@ -50,7 +50,8 @@ static int read_with(struct fixture *f, const char *header, const void *data, si
     buf_add(&file, data, n);
     tempdir_write(f->folder, "a.safetensors", file.p, file.n);
     buf_free(&file);
-    return safetensors_read(tempdir_path(f->folder, "a.safetensors"), 1 << 20, f->arena, &f->file,
+    return safetensors_read(tempdir_path(f->folder, "a.safetensors"),
+                            &(struct weight_options){.values_up_to = 1 << 20}, f->arena, &f->file,
                             &f->err);
 }
 
@@ -165,7 +166,7 @@ static void what_is_no_safetensors_file_is_refused(void **state)
 
     for (size_t i = 0; i < 4; i++) {
         tempdir_write(f->folder, "a.safetensors", files[i], sizes[i]);
-        assert_int_equal(safetensors_read(path, 0, f->arena, &f->file, &f->err), E_PARSE);
+        assert_int_equal(safetensors_read(path, NULL, f->arena, &f->file, &f->err), E_PARSE);
     }
     assert_int_equal(read_with(f, "[]", "", 0), E_PARSE);
     assert_int_equal(read_with(f, "{\"a\":", "", 0), E_PARSE);
