@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,6 +22,7 @@
 #define CUTS       200 /* at random places behind */
 #define FLIPS      300
 #define SEED       20260101
+#define REAL       "tests/engines/loggers/"
 
 struct specimen {
     const char *importer, *path;
@@ -35,6 +37,19 @@ static const struct specimen SAMPLES[] = {
     {"wandb", "tests/importers/wandb/files/wandb-summary.json"},
     {"mlflow_files", "tests/importers/mlflow_files/run/meta.yaml"},
     {"mlflow_db", "tests/importers/mlflow_db/two-runs/mlflow.db"},
+    {"tensorboard", REAL "torch/events.out.tfevents.1700000000.host"},
+    {"tensorboard", REAL "torch/hparams/events.out.tfevents.1700000001.host"},
+    {"tensorboard", REAL "torch_gz/events.out.tfevents.1700000000.host.gz"},
+    {"tensorboard", REAL "tensorboardx/events.out.tfevents.1700000000.host"},
+    {"wandb", REAL "wandb/wandb/offline-run-20240101_000000-sample01/run-sample01.wandb"},
+    {"trackio", REAL "trackio/sample.db"},
+    {"trainer_log", REAL "trainer_log/trainer_log.jsonl"},
+    {"metrics_table", REAL "lightning/lightning_logs/version_0/metrics.csv"},
+    {"settings_file", REAL "lightning/lightning_logs/version_0/hparams.yaml"},
+    {"metrics_table", "tests/importers/metrics_table/parquet/metrics.parquet"},
+    {"metrics_table", "tests/engines/tables/pyarrow_many_pages.parquet"},
+    {"metrics_table", "tests/engines/tables/pyarrow_feather.arrow"},
+    {"metrics_table", "tests/engines/tables/pyarrow_stream_zstd_deltas.arrow"},
 };
 
 struct imported {
@@ -64,8 +79,9 @@ static struct imported import_bytes(const char *id, const char *folder, const ch
     struct error err;
 
     assert_non_null(importer);
-    tempdir_write(folder, name, bytes.p, bytes.n);
     const char *path = tempdir_path(folder, name);
+    (void)unlink(path); /* a file that is overwritten goes to the disk at once */
+    tempdir_write(folder, name, bytes.p, bytes.n);
     struct source source = {.path = path, .importer = id};
     struct import import = {.path = path, .run = &run, .arena = arena_open(ARENA_BATCH_BYTES)};
     buf_init(&text, (size_t)64 << 20);
