@@ -51,6 +51,7 @@ struct facts_cache {
     struct facts_points *points;
     const struct loss_zero *loss_zero; /* loss_zero.c: read once */
     const struct prompt_pair *prompt_pair; /* prompt_pair.c: made once */
+    const struct serving *serving;         /* serving.c: made once */
     const struct lineage *lineage;         /* lineage.c: made once */
     const struct model_outputs *outputs;   /* model_outputs.c: made once */
     const struct curve *const *eval_losses;

@@ -26,6 +26,9 @@ static const struct importer_trust TRUST[] = {
     {"side_files", 5},       {"deepspeed", 6},        {"environment", 7},   {"model_card", 8},
     {"ms_swift", 1},         {"axolotl", 4},          {"torchtune", 4},     {"litgpt", 4},
     {"nemo", 4},             {"unsloth", 4},          {"accelerate", 6},    {"trackio", 2},
+    /* of the serving side, in the order of serving.h */
+    {"openai_request", 0},   {"server_log", 1},       {"serve_command", 2},
+    {"ollama_modelfile", 3}, {"serve_config", 4},     {"gguf", 9},
 };
 #define TRUST_UNKNOWN 6
 
