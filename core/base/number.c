@@ -1,4 +1,4 @@
-/* Numbers from text and back, exactly. See number.h.
+/* Numbers from text, exactly. See number.h; back to text is number_print.c.
  *
  * The fast way reads up to 19 digits into an integer and scales once by an exact power of ten;
  * what that cannot settle goes to strtod as digits and an exponent, without a decimal point, so
@@ -52,18 +52,18 @@ static inline uint64_t load8(const char *p)
     return word;
 }
 
-static inline bool are_8_digits(uint64_t word)
+/* Of bytes from which '0' was taken: how many of the first are digits. */
+static inline unsigned count_digits(uint64_t word)
 {
-    uint64_t high = word & UINT64_C(0xf0f0f0f0f0f0f0f0);
-    uint64_t over = (word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0);
+    uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), others;
 
-    return high == UINT64_C(0x3030303030303030) && over == UINT64_C(0x3030303030303030);
+    others = (((word & low) + UINT64_C(0x7676767676767676)) | word) & ~low;
+    return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 }
 
 /* Pairs, then fours, then all eight digits, each by one multiplication. */
 static inline uint64_t value_of_8(uint64_t word)
 {
-    word -= UINT64_C(0x3030303030303030);
     word = word * 10 + (word >> 8);
     return (((word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064)) +
             (((word >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001))) >>
@@ -71,18 +71,35 @@ static inline uint64_t value_of_8(uint64_t word)
 }
 #endif
 
-static inline const char *take_digits(const char *p, const char *end, uint64_t *digits)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* The digits among the next eight bytes, which are there. */
+static inline unsigned take_up_to_8(const char *p, uint64_t *value)
+{
+    static const uint32_t tens[] = {1,      10,      100,      1000,     10000,
+                                    100000, 1000000, 10000000, 100000000};
+    uint64_t word = load8(p) ^ UINT64_C(0x3030303030303030);
+    unsigned n = count_digits(word);
+
+    /* In two steps, since none at all would be a shift by all bits. */
+    word = word << (32 - 4 * n) << (32 - 4 * n);
+    *value = *value * tens[n] + value_of_8(word);
+    return n;
+}
+#endif
+
+static inline __attribute__((always_inline)) const char *
+take_digits(const char *p, const char *end, uint64_t *digits)
 {
     uint64_t value = *digits;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    while (end - p >= 8) {
-        uint64_t word = load8(p);
+    /* Mostly 15 to 17 digits: how many of the second eight bytes are some is not branched on. */
+    if (end - p >= 16) {
+        unsigned n = take_up_to_8(p, &value);
 
-        if (!are_8_digits(word))
-            break;
-        value = value * 100000000 + value_of_8(word);
-        p += 8;
+        p += n;
+        if (n == 8)
+            p += take_up_to_8(p, &value);
     }
 #endif
     while (p < end && is_digit(*p))
@@ -246,7 +263,77 @@ size_t number_prefix(struct str text, double *out)
     return n;
 }
 
-size_t number_prefix_json(const char *p, const char *end, double *out, bool *is_integer)
+/* "e-05" with up to three digits; NULL for any other exponent. */
+static inline const char *take_short_exponent(const char *p, const char *end, int64_t *exponent)
+{
+    bool negative = false;
+    int64_t value = 0;
+    const char *first;
+
+    if (++p < end && (*p == '+' || *p == '-'))
+        negative = *p++ == '-';
+    first = p;
+    while (p < end && p - first < 4 && is_digit(*p))
+        value = value * 10 + (*p++ - '0');
+    *exponent += negative ? -value : value;
+    return p > first && p - first < 4 ? p : NULL;
+}
+
+static inline bool scale(uint64_t digits, int64_t exponent, double *out)
+{
+    if (digits > UINT64_C(1) << 53 || exponent < -LAST_EXACT || exponent > LAST_EXACT)
+        return digits && scale_long(digits, exponent, out);
+    *out = exponent < 0 ? (double)(int64_t)digits / exact_ten[-exponent]
+                        : (double)(int64_t)digits * exact_ten[exponent];
+    return true;
+}
+
+/* What most numbers are: up to 19 digits that one operation scales. 0: take_decimal has to tell. */
+static inline size_t quick_prefix_json(const char *begin, const char *end, double *out,
+                                       bool *is_integer)
+{
+    const char *p = begin, *first;
+    uint64_t digits = 0;
+    int64_t exponent = 0, n_digits;
+    bool is_negative = p < end && *p == '-';
+
+    first = p += is_negative;
+    while (p < end && is_digit(*p))
+        digits = digits * 10 + (uint64_t)(*p++ - '0');
+    n_digits = p - first;
+    if (n_digits == 0 || (n_digits > 1 && *first == '0'))
+        return 0;
+    *is_integer = true;
+    if (p < end && *p == '.') {
+        first = ++p;
+        p = take_digits(p, end, &digits);
+        exponent = first - p;
+        n_digits -= exponent;
+        *is_integer = false;
+        if (exponent == 0)
+            return 0;
+        if (n_digits > 19 && begin[is_negative] == '0') { /* 0.00012…: zeros decide nothing */
+            n_digits--;
+            for (; n_digits > 19 && *first == '0'; first++)
+                n_digits--;
+        }
+    }
+    if (n_digits > 19)
+        return 0;
+    if (p < end && (*p | 0x20) == 'e') {
+        *is_integer = false;
+        p = take_short_exponent(p, end, &exponent);
+    }
+    if (!p || !scale(digits, exponent, out))
+        return 0;
+    if (is_negative)
+        *out = -*out;
+    return (size_t)(p - begin);
+}
+
+/* Apart, so that the quick way has no registers to save. */
+static __attribute__((noinline)) size_t any_prefix_json(const char *p, const char *end,
+                                                        double *out, bool *is_integer)
 {
     struct decimal decimal;
     size_t n = take_decimal(p, end, true, &decimal);
@@ -256,6 +343,13 @@ size_t number_prefix_json(const char *p, const char *end, double *out, bool *is_
         *is_integer = decimal.is_integer;
     }
     return n;
+}
+
+size_t number_prefix_json(const char *p, const char *end, double *out, bool *is_integer)
+{
+    size_t n = quick_prefix_json(p, end, out, is_integer);
+
+    return n ? n : any_prefix_json(p, end, out, is_integer);
 }
 
 bool number_parse(struct str text, double *out)
@@ -308,177 +402,6 @@ bool number_parse_int(struct str text, int64_t *out)
     }
     *out = negative ? (int64_t)(0 - value) : (int64_t)value;
     return true;
-}
-
-/* ---- printing ---- */
-
-/* The digits of a finite value without sign and point, trailing zeros dropped, and the power of
- * ten of the first one. */
-struct digits {
-    char text[24];
-    int n, power;
-};
-
-static bool digits_at(struct digits *out, double value, int n_digits)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.*e", n_digits - 1, value);
-    out->n = 0;
-    out->power = 0;
-    for (const char *p = text; *p; p++) {
-        if (is_digit(*p))
-            out->text[out->n++] = *p;
-        if (*p == 'e') {
-            out->power = (int)strtol(p + 1, NULL, 10);
-            break;
-        }
-    }
-    while (out->n > 1 && out->text[out->n - 1] == '0')
-        out->n--;
-    snprintf(text, sizeof text, "%.*se%d", out->n, out->text, out->power - out->n + 1);
-    return strtod(text, NULL) == value;
-}
-
-/* One more in the last of n_digits places. At a power of two the space below is half the space
- * above, so the next decimal up may round back where the nearest does not. */
-static bool digits_above(struct digits *out, double value, int n_digits)
-{
-    char text[40];
-
-    digits_at(out, value, n_digits);
-    while (out->n < n_digits)
-        out->text[out->n++] = '0';
-    for (int i = out->n - 1;; i--) {
-        if (i < 0)
-            return false;
-        if (out->text[i] != '9') {
-            out->text[i]++;
-            break;
-        }
-        out->text[i] = '0';
-    }
-    while (out->n > 1 && out->text[out->n - 1] == '0')
-        out->n--;
-    snprintf(text, sizeof text, "%.*se%d", out->n, out->text, out->power - out->n + 1);
-    return strtod(text, NULL) == value;
-}
-
-static void shortest(struct digits *out, double value)
-{
-    /* A normal double keeps any 15 digits, so fewer are found as trailing zeros of 15. */
-    int from = value < DBL_MIN ? 1 : 15;
-    int exponent;
-    bool is_power = frexp(value, &exponent) == 0.5;
-
-    for (int n = from; n < 17; n++)
-        if (digits_at(out, value, n) || (is_power && digits_above(out, value, n)))
-            return;
-    digits_at(out, value, 17);
-}
-
-static void put_fixed(char *out, const struct digits *digits)
-{
-    int point = digits->power + 1; /* digits before the point */
-    char *p = out;
-
-    if (point <= 0) {
-        *p++ = '0';
-        *p++ = '.';
-        for (int i = point; i < 0; i++)
-            *p++ = '0';
-    }
-    for (int i = 0; i < digits->n || i < point; i++) {
-        if (i == point && point > 0)
-            *p++ = '.';
-        *p++ = i < digits->n ? digits->text[i] : '0';
-    }
-    if (point >= digits->n) {
-        *p++ = '.';
-        *p++ = '0';
-    }
-    *p = '\0';
-}
-
-static void put_exponent(char *out, size_t n, const struct digits *digits)
-{
-    snprintf(out, n, "%c%s%.*se%+03d", digits->text[0], digits->n > 1 ? "." : "", digits->n - 1,
-             digits->text + 1, digits->power);
-}
-
-void number_repr(char out[32], double value)
-{
-    struct digits digits;
-    char *p = out;
-
-    if (isnan(value) || isinf(value)) {
-        snprintf(out, 32, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-        return;
-    }
-    if (signbit(value))
-        *p++ = '-';
-    if (value == 0) {
-        memcpy(p, "0.0", 4);
-        return;
-    }
-    shortest(&digits, fabs(value));
-    if (digits.power < -4 || digits.power >= 16)
-        put_exponent(p, 32 - 1, &digits);
-    else
-        put_fixed(p, &digits);
-}
-
-void number_short(char out[32], double value, int digits)
-{
-    struct digits rounded;
-    char *p = out;
-
-    if (isnan(value) || isinf(value)) {
-        snprintf(out, 32, "%s", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
-        return;
-    }
-    if (value == 0) {
-        memcpy(out, "0", 2);
-        return;
-    }
-    if (value < 0)
-        *p++ = '-';
-    value = fabs(value);
-    digits = digits < 1 ? 1 : digits > 17 ? 17 : digits;
-    digits_at(&rounded, value, digits);
-    if (rounded.power >= digits && value < 1e7) {
-        snprintf(p, 31, "%.0f", value); /* a count keeps its digits */
-    } else if (rounded.power < -3 || rounded.power >= 7) {
-        put_exponent(p, 31, &rounded);
-    } else {
-        put_fixed(p, &rounded);
-        if (str_ends(str_of(p), ".0"))
-            p[strlen(p) - 2] = '\0';
-    }
-}
-
-void number_bytes(char out[32], double bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double size = fabs(bytes);
-    size_t unit = 0;
-
-    if (!isfinite(bytes)) {
-        number_short(out, bytes, 3);
-        return;
-    }
-    while (size >= 1023.5 && unit + 1 < sizeof units / sizeof units[0]) {
-        size /= 1024;
-        unit++;
-    }
-    if (size > 99999) {
-        snprintf(out, 32, "%.2e EiB", copysign(size, bytes));
-        return;
-    }
-
-    int decimals = unit == 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-
-    snprintf(out, 32, "%s%.*f %s", bytes < 0 ? "-" : "", decimals, size, units[unit]);
 }
 
 /* The power of 1024 that a unit names: "GiB", "G", "gb"; -1 when it is none. */

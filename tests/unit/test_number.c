@@ -193,6 +193,21 @@ static void assert_as_strtod(const char *text)
 
     if (!number_parse(str_of(text), &value) || !same_bits(value, expected))
         fail_msg("%s gives %a, strtod %a", text, value, expected);
+
+    /* Within a row, with much behind it and with little. */
+    char row[1024];
+    bool is_integer;
+    int n = snprintf(row, sizeof row, "%s, \"a key\": 12345678}", text);
+    size_t length = strlen(text);
+
+    assert_in_range(n, 1, sizeof row - 1);
+    for (int i = 0; i < 2; i++) {
+        size_t used = number_prefix_json(row, row + (i ? (size_t)n : length), &value, &is_integer);
+
+        if (used != length || memcmp(&value, &expected, sizeof value) != 0)
+            fail_msg("%s gives %a of %zu bytes, strtod %a", text, value, used, expected);
+        assert_int_equal(is_integer, strpbrk(text, ".eEnN") == NULL);
+    }
 }
 
 static void drawn_doubles_are_read_as_strtod_reads_them(void **state)
