@@ -84,6 +84,7 @@ struct json_row {
     int64_t line, byte;      /* where the row begins */
     struct str raw;          /* its own bytes: the line, the element */
     const struct json *tree; /* instead of fields when the row is nested; else NULL */
+    uint64_t shape;          /* not 0: rows of that number, from one reader, have the same keys */
 };
 
 struct json_stream {

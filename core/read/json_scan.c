@@ -1,4 +1,4 @@
-/* The words of JSON: blanks, strings, numbers, and flat rows of them. See json_scan.h.
+/* The words of JSON: blanks, strings, numbers. See json_scan.h; rows of them are json_flat.c.
  *
  * Stricter than Python's reader nowhere, laxer in two places: raw control characters in strings
  * are kept (some writers put them there), and invalid UTF-8 is repaired and counted. */
@@ -7,14 +7,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/number.h"
 #include "core/base/unicode.h"
-
-#define MOST_FIELDS    1024 /* more are not a row of numbers */
-#define LONGEST_QUOTED 64   /* a longer string is no number */
 
 int json_fail(struct json_cursor *cursor, const char *at, int status, const char *fmt, ...)
 {
@@ -395,151 +391,4 @@ static inline int scan_scalar(struct json_cursor *cursor, struct json_scalar *ou
 int json_scan_scalar(struct json_cursor *cursor, struct json_scalar *out)
 {
     return scan_scalar(cursor, out);
-}
-
-/* ---- flat rows ---- */
-
-static bool make_room(struct json_fields *fields)
-{
-    if (fields->n < fields->capacity)
-        return true;
-
-    size_t capacity = fields->capacity ? fields->capacity * 2 : 16;
-    struct json_field *grown = realloc(fields->items, capacity * sizeof *grown);
-
-    if (!grown)
-        return false;
-    fields->items = grown;
-    fields->capacity = capacity;
-    return true;
-}
-
-/* Keys that differ in length, first or last byte mostly set different bits: a bit that is still
- * clear means a new key without a look at the others. */
-static inline uint64_t key_bit(struct str key)
-{
-    unsigned mix = (unsigned)key.n * 5;
-
-    if (key.n)
-        mix += (unsigned char)key.p[0] + 3u * (unsigned char)key.p[key.n - 1] +
-               7u * (unsigned char)key.p[key.n / 2];
-    return UINT64_C(1) << (mix & 63);
-}
-
-/* The field to fill: a new one, or that of the same key before (the last of duplicates counts). */
-static inline struct json_field *field_for(struct json_cursor *cursor, struct json_fields *fields,
-                                           struct str key, uint64_t *seen)
-{
-    uint64_t bit = key_bit(key);
-
-    if (*seen & bit)
-        for (size_t i = 0; i < fields->n; i++)
-            if (str_eq(fields->items[i].key, key)) {
-                cursor->n_repairs++;
-                return &fields->items[i];
-            }
-    *seen |= bit;
-    if (!make_room(fields))
-        return NULL;
-    fields->items[fields->n].key = key;
-    return &fields->items[fields->n++];
-}
-
-static inline void fill_field(struct json_field *field, const struct json_scalar *value)
-{
-    field->text = value->text;
-    field->number = value->number;
-    field->is_number = value->type == JSON_NUMBER;
-    field->is_quoted = value->type == JSON_STRING;
-    if (field->is_quoted && value->text.n <= LONGEST_QUOTED)
-        field->is_number = number_parse_any(value->text, &field->number);
-    if (!field->is_number)
-        field->number = NAN;
-}
-
-static inline int scan_field(struct json_cursor *cursor, struct json_fields *fields, uint64_t *seen)
-{
-    struct json_scalar key, value;
-    int rc = scan_string(cursor, &key);
-
-    if (rc != OK)
-        return rc;
-    skip_plain(cursor);
-    if (cursor->p == cursor->end)
-        return json_broken_off(cursor, "an object");
-    if (*cursor->p != ':')
-        return json_fail(cursor, cursor->p, E_PARSE, "no ':' after a key");
-    cursor->p++;
-    skip_plain(cursor);
-    if (cursor->p < cursor->end && (*cursor->p == '{' || *cursor->p == '['))
-        return 0;
-    rc = scan_scalar(cursor, &value);
-    if (rc != OK)
-        return rc;
-    if (fields->n == MOST_FIELDS)
-        return 0;
-
-    struct json_field *field = field_for(cursor, fields, key.text, seen);
-
-    if (!field)
-        return json_fail(cursor, cursor->p, E_NOMEM, "no memory for a row");
-    fill_field(field, &value);
-    return 1;
-}
-
-int json_scan_flat(struct json_cursor *cursor, struct json_fields *fields)
-{
-    uint64_t seen = 0;
-
-    fields->n = 0;
-    cursor->p++;
-    skip_plain(cursor);
-    if (cursor->p < cursor->end && *cursor->p == '}') {
-        cursor->p++;
-        return 1;
-    }
-    for (;;) {
-        if (cursor->p == cursor->end)
-            return json_broken_off(cursor, "an object");
-        if (*cursor->p != '"')
-            return json_fail(cursor, cursor->p, E_PARSE, "expected a key in double quotes");
-
-        int rc = scan_field(cursor, fields, &seen);
-
-        if (rc != 1)
-            return rc;
-        skip_plain(cursor);
-        if (cursor->p == cursor->end)
-            return json_broken_off(cursor, "an object");
-        if (*cursor->p == '}') {
-            cursor->p++;
-            return 1;
-        }
-        if (*cursor->p != ',')
-            return json_fail(cursor, cursor->p, E_PARSE, "no ',' or '}' after a value");
-        cursor->p++;
-        skip_plain(cursor);
-    }
-}
-
-int json_flat_tree(const struct json *object, struct json_fields *fields)
-{
-    static const char *const words[] = {"null", "false", "true"};
-
-    fields->n = 0;
-    if (object->type != JSON_OBJECT || object->n > MOST_FIELDS)
-        return 0;
-    for (const struct json *member = object->child; member; member = member->next) {
-        struct json_scalar value = {member->type, member->text, member->number, false, true};
-
-        if (member->type == JSON_ARRAY || member->type == JSON_OBJECT)
-            return 0;
-        if (member->type <= JSON_TRUE)
-            value.text = str_of(words[member->type]);
-        if (!make_room(fields))
-            return E_NOMEM;
-        fields->items[fields->n].key = member->key;
-        fill_field(&fields->items[fields->n++], &value);
-    }
-    return 1;
 }

@@ -28,11 +28,18 @@ struct json_scalar {
     bool is_borrowed; /* the text is part of the cursor's */
 };
 
-/* The fields of flat rows, reused from row to row; free(items). */
+#define JSON_SHAPE_FIELDS 64 /* a row of more has no shape */
+
+/* The fields of flat rows, reused from row to row. Their keys live until the next row. */
 struct json_fields {
     struct json_field *items;
     size_t n, capacity;
+    uint64_t shape;            /* as in struct json_row */
+    struct json_shape *shapes; /* of the last few rows */
+    size_t at;                 /* the one that fitted last */
+    uint64_t n_shapes;
 };
+void json_fields_free(struct json_fields *fields);
 
 /* Sets the error with its place; returns status. */
 int json_fail(struct json_cursor *cursor, const char *at, int status, const char *fmt, ...)
@@ -58,7 +65,5 @@ MUST_CHECK int json_merge_members(struct json *object, int *n_merged);
 MUST_CHECK int json_merge_duplicates(struct json_cursor *cursor, struct json *object);
 /* At '{': 1 it was a flat object, 0 it holds objects or arrays (the cursor is somewhere inside). */
 MUST_CHECK int json_scan_flat(struct json_cursor *cursor, struct json_fields *fields);
-/* A flat tree (object without objects or arrays) as fields: 1, or 0 when it is not flat. */
-MUST_CHECK int json_flat_tree(const struct json *object, struct json_fields *fields);
 
 #endif

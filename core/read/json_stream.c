@@ -165,6 +165,7 @@ static int give_row(struct stream *s, char first)
     if (is_flat) {
         row.fields = s->fields.items;
         row.n = s->fields.n;
+        row.shape = s->fields.shape;
     } else {
         arena_reset(s->arena);
 
@@ -322,7 +323,7 @@ int json_stream(struct source_file *file, const struct json_stream *handler, boo
         *handler->n_repairs += s.at.n_repairs;
     *cut = s.cut;
     free(s.window);
-    free(s.fields.items);
+    json_fields_free(&s.fields);
     arena_close(s.arena);
     return rc;
 }

@@ -1,8 +1,6 @@
 /* One JSON value a line. See jsonl.h. */
 #include "core/read/jsonl.h"
 
-#include <stdlib.h>
-
 #include "core/read/json_scan.h"
 
 struct reader {
@@ -79,6 +77,7 @@ static int parse_line(struct reader *reader, const struct source_line *line, str
         if (rc == 1) {
             row->fields = reader->fields.items;
             row->n = reader->fields.n;
+            row->shape = reader->fields.shape;
             count_repairs(reader, &cursor);
         }
         if (rc != 0)
@@ -122,7 +121,7 @@ static int read_lines(struct source_file *file, struct reader *reader, struct er
             line.text = str_skip(line.text, 3);
             line.byte = 3;
         }
-        if (str_trim(line.text).n == 0)
+        if (line.text.n == 0 || (line.text.p[0] != '{' && str_trim(line.text).n == 0))
             continue;
         rc = give_line(reader, &line, err);
         if (rc != OK)
@@ -140,7 +139,7 @@ int jsonl_read(struct source_file *file, const struct jsonl_handler *handler, st
         rc = read_lines(file, &reader, err);
     else
         rc = error_set(err, E_NOMEM, "no memory to read lines");
-    free(reader.fields.items);
+    json_fields_free(&reader.fields);
     arena_close(reader.arena);
     return rc;
 }

@@ -76,6 +76,62 @@ static void flat_lines_are_fields_and_others_trees(void **state)
                   "6@51\n");
 }
 
+/* A row is compared with what stood around the values of the rows before it. */
+static void rows_that_look_alike_are_read_as_any_other(void **state)
+{
+    (void)state;
+    assert_events(str_of("{\"a\": 1, \"b\": \"x\"}\n{\"a\": -2.5e-3, \"b\": null}\n"
+                         "{\"a\": \"nan\", \"b\": \"\\u00e9\"}\n{\"a\": 1, \"b\": 2, \"c\": 3}\n"
+                         "{\"a\": 1}\n{\"a\": [1], \"b\": 2}\n{\"a\": 7, \"b\": 8}\n"),
+                  false,
+                  "1@0 a=1 b=x\n2@19 a=-2.5e-3 b=null\n3@45 a=nan b=\xC3\xA9\n4@73 a=1 b=2 c=3\n"
+                  "5@98 a=1\n6@107 tree {\"a\":[1],\"b\":2}\n7@126 a=7 b=8\n");
+}
+
+static void what_is_wrong_with_a_row_that_begins_like_another_is_told(void **state)
+{
+    (void)state;
+    assert_events(str_of("{\"a\": 1, \"b\": 2}\n{\"a\": 01, \"b\": 2}\n{\"a\": 1, \"b\": }\n"
+                         "{\"a\": 1, \"b\": 2\n{\"a\": 1., \"b\": 2}\n{\"a\": 3, \"b\": 4}x\n"
+                         "{\"a\": 5, \"a\": 6}\n{\"a\": 7, \"a\": 8}\n{\"a\": 9, \"b\": 1"),
+                  false,
+                  "1@0 a=1 b=2\n2@17 bad\n3@35 bad\n4@51 bad\n5@67 bad\n6@85 bad\n"
+                  "7@103 a=6\n8@120 a=8\n9@137 bad last\n");
+}
+
+struct shapes {
+    uint64_t number[8];
+    size_t n;
+};
+
+static int on_shape(void *ctx, const struct json_row *row, struct error *err)
+{
+    struct shapes *shapes = ctx;
+
+    (void)err;
+    shapes->number[shapes->n++] = row->shape;
+    return OK;
+}
+
+static void rows_of_the_same_keys_have_the_same_number(void **state)
+{
+    const char *text = "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": \"4\"}\n{\"eval\": 1}\n"
+                       "{\"a\": 3, \"b\": true}\n{\"eval\": 2}\n{\"k\\n\": 2}\n{\"a\": 1, \"a\": 2}\n";
+    struct shapes shapes = {.n = 0};
+    struct jsonl_handler handler = {.row = on_shape, .ctx = &shapes};
+    struct source_file *file;
+
+    (void)state;
+    assert_int_equal(source_open_bytes(&file, "memory", text, strlen(text), NULL), OK);
+    assert_int_equal(jsonl_read(file, &handler, NULL), OK);
+    source_close(file);
+    assert_int_equal(shapes.n, 7);
+    assert_true(shapes.number[0] != 0 && shapes.number[2] != 0);
+    assert_true(shapes.number[0] == shapes.number[1] && shapes.number[0] == shapes.number[3]);
+    assert_true(shapes.number[2] == shapes.number[4] && shapes.number[0] != shapes.number[2]);
+    assert_true(shapes.number[5] == 0 && shapes.number[6] == 0);
+}
+
 static void every_line_is_a_tree_where_asked_for(void **state)
 {
     (void)state;
@@ -128,6 +184,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flat_lines_are_fields_and_others_trees),
+        cmocka_unit_test(rows_that_look_alike_are_read_as_any_other),
+        cmocka_unit_test(what_is_wrong_with_a_row_that_begins_like_another_is_told),
+        cmocka_unit_test(rows_of_the_same_keys_have_the_same_number),
         cmocka_unit_test(every_line_is_a_tree_where_asked_for),
         cmocka_unit_test(bad_lines_are_told_and_the_rest_is_read),
         cmocka_unit_test(the_sample_that_is_cut_is_read_up_to_there),
