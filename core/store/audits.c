@@ -139,9 +139,12 @@ static int encode(struct column *columns, const int32_t *const rows[AUDIT_COLUMN
 {
     for (int c = 0; c < AUDIT_COLUMNS; c++) {
         column_clear(&columns[c]);
-        for (size_t i = 0; i < n; i++)
-            if (!column_add(&columns[c], rows[c][from + i]))
-                return error_set(err, E_NOMEM, "no memory for audited rows");
+        bool has_room = true;
+
+        for (size_t i = 0; has_room && i < n; i++)
+            has_room = column_add(&columns[c], rows[c][from + i]);
+        if (!has_room || !column_end(&columns[c]))
+            return error_set(err, E_NOMEM, "no memory for audited rows");
     }
     return OK;
 }

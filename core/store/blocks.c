@@ -13,6 +13,14 @@ static void bind_column(struct store *store, sqlite3_stmt *statement, int i,
     db_bind_blob(store, statement, i, column->has_any ? column->bytes : NULL, column->n);
 }
 
+static int end_columns(struct column *columns, int n, struct error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (!column_end(&columns[i]))
+            return error_set(err, E_NOMEM, "no memory for the rows of a file");
+    return OK;
+}
+
 static size_t clear_columns(struct column *columns, int n)
 {
     size_t bytes = 0;
@@ -39,7 +47,7 @@ static uint64_t hash_column(uint64_t seed, const struct column *column)
 
 /* ---- Points --------------------------------------------------------------------------------- */
 
-static bool add_bits(struct point_block *block, double value)
+static inline bool add_bits(struct point_block *block, double value)
 {
     uint64_t word;
 
@@ -66,17 +74,22 @@ static int64_t wall_us(double wall)
     return wall >= 0 && wall < 9e12 ? (int64_t)(wall * 1e6 + 0.5) : NONE;
 }
 
+static bool is_empty(const struct column *column)
+{
+    return column->n == 0 && column->n_codes == 0;
+}
+
 /* A column that is only kept when it says something: it begins late, with the rows before it. */
 static bool add_late(struct column *column, int64_t before, size_t n_before, int64_t value)
 {
-    if (column->n == 0)
+    if (is_empty(column))
         for (size_t i = 0; i < n_before; i++)
             if (!column_add(column, before))
                 return false;
     return column_add(column, value);
 }
 
-static bool add_rare(struct point_block *block, const struct point *point)
+static inline bool add_rare(struct point_block *block, const struct point *point)
 {
     struct column *columns = block->columns;
     int64_t wall = wall_us(point->wall);
@@ -88,23 +101,20 @@ static bool add_rare(struct point_block *block, const struct point *point)
     if (block->segments_differ &&
         !add_late(&columns[SEGMENT], block->segment, block->n, point->segment))
         return false;
-    return (wall < 0 && columns[WALL].n == 0) || add_late(&columns[WALL], NONE, block->n, wall);
+    return (wall < 0 && is_empty(&columns[WALL])) || add_late(&columns[WALL], NONE, block->n, wall);
 }
 
 bool point_block_add(struct point_block *block, const struct point *point)
 {
     struct column *columns = block->columns;
 
-    if (!add_bits(block, point->value) || !column_add(&columns[SEQ], point->seq) ||
-        !column_add(&columns[STEP], point->step) || !column_add(&columns[LINE], point->line) ||
+    if (!add_bits(block, point->value) || !column_add_next(&columns[SEQ], point->seq) ||
+        !column_add_next(&columns[STEP], point->step) ||
+        !column_add_next(&columns[LINE], point->line) ||
         !add_rare(block, point))
         return false;
     if (block->n == 0 || point->step > block->max_step)
         block->max_step = point->step < 0 ? NONE : point->step;
-    if (!isnan(point->value)) {
-        block->last_value = point->value;
-        block->has_value = true;
-    }
     block->n++;
     return true;
 }
@@ -121,6 +131,21 @@ static uint64_t hash_points(const struct point_block *block)
     hash = hash_column(hash, &block->columns[STEP]);
     hash = hash_column(hash, &block->columns[LINE]);
     return block_hash_more(hash, block->bits, 8 * block->n);
+}
+
+static void find_last_value(struct point_block *block)
+{
+    block->has_value = false;
+    for (size_t i = block->n; i-- > 0 && !block->has_value;) {
+        uint64_t word;
+
+        memcpy(&word, block->bits + 8 * i, sizeof word);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+        word = __builtin_bswap64(word);
+#endif
+        memcpy(&block->last_value, &word, sizeof word);
+        block->has_value = !isnan(block->last_value);
+    }
 }
 
 static int count_points(struct store *store, const struct point_block *block, struct error *err)
@@ -147,7 +172,11 @@ int point_block_write(struct point_block *block, struct store *store, size_t *by
                       struct error *err)
 {
     sqlite3_stmt *statement;
-    int rc = db_prepare(store,
+    int rc = end_columns(block->columns, N_POINT_COLUMNS, err);
+
+    if (rc != OK)
+        return rc;
+    rc = db_prepare(store,
                         "INSERT INTO point_block (series_id, block, n, segment, segments,"
                         " seq_deltas, step_deltas, line_deltas, wall_deltas, value_bits, hash)"
                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -168,6 +197,7 @@ int point_block_write(struct point_block *block, struct store *store, size_t *by
     db_bind_blob(store, statement, 10, block->bits, 8 * block->n);
     db_bind_int(store, statement, 11, (int64_t)hash_points(block));
     rc = db_run(store, statement, err);
+    find_last_value(block);
     if (rc == OK)
         rc = count_points(store, block, err);
     if (rc != OK)
@@ -176,7 +206,6 @@ int point_block_write(struct point_block *block, struct store *store, size_t *by
     block->block++;
     block->n = 0;
     block->segments_differ = false;
-    block->has_value = false;
     return OK;
 }
 
@@ -209,7 +238,11 @@ int sample_block_write(struct sample_block *block, struct store *store, size_t *
 {
     uint64_t hash = block->n;
     sqlite3_stmt *statement;
-    int rc = db_prepare(store,
+    int rc = end_columns(block->columns, N_SAMPLE_COLUMNS, err);
+
+    if (rc != OK)
+        return rc;
+    rc = db_prepare(store,
                         "INSERT INTO sample_block (dataset_id, block, n, at, length, flags,"
                         " n_tokens, n_prompt_tokens, n_trained, hash)"
                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 
 #define MAX_VARINT_BYTES 10
+#define MAX_REPEATS      4 /* as many codes of one byte are written out */
+#define MOST_AT_ONCE     (2 * MAX_VARINT_BYTES + 2)
 #define FIRST_CAPACITY   64
 
 static bool grow(struct column *column)
@@ -20,34 +22,58 @@ static bool grow(struct column *column)
     return true;
 }
 
-bool column_add(struct column *column, int64_t value)
+static void put_varint(struct column *column, uint64_t code)
 {
-    if (column->capacity - column->n < MAX_VARINT_BYTES && !grow(column))
-        return false;
-    if (value < 0) {
-        column->bytes[column->n++] = 0;
-        return true;
-    }
-
-    /* Both are >= 0, so the difference cannot overflow and 1 + zigzag fits. */
-    int64_t delta = value - column->last;
-    uint64_t code = (((uint64_t)delta << 1) ^ (uint64_t)(delta < 0 ? -1 : 0)) + 1;
-
-    column->last = value;
-    column->has_any = true;
     while (code >= 0x80) {
         column->bytes[column->n++] = (uint8_t)(code | 0x80);
         code >>= 7;
     }
     column->bytes[column->n++] = (uint8_t)code;
+}
+
+bool column_end(struct column *column)
+{
+    if (column->n_codes == 0)
+        return true;
+    if (column->capacity - column->n < MOST_AT_ONCE && !grow(column))
+        return false;
+    put_varint(column, column->code);
+    if (column->n_codes - 1 <= MAX_REPEATS && column->code < 0x80) {
+        while (--column->n_codes)
+            put_varint(column, column->code);
+    } else if (column->n_codes > 1) {
+        column->bytes[column->n++] = 0x80;
+        column->bytes[column->n++] = 0x00;
+        put_varint(column, column->n_codes - 1);
+    }
+    column->n_codes = 0;
+    return true;
+}
+
+bool column_add(struct column *column, int64_t value)
+{
+    /* Both are >= 0, so the difference cannot overflow and 1 + zigzag fits. */
+    int64_t delta = value < 0 ? -1 : value - column->last;
+    uint64_t code =
+        value < 0 ? 0 : (((uint64_t)delta << 1) ^ (uint64_t)(delta < 0 ? -1 : 0)) + 1;
+
+    if (code != column->code || column->n_codes == 0) {
+        if (!column_end(column))
+            return false;
+        column->code = code;
+        column->delta = delta;
+    }
+    column->n_codes++;
+    if (value >= 0) {
+        column->last = value;
+        column->has_any = true;
+    }
     return true;
 }
 
 void column_clear(struct column *column)
 {
-    column->n = 0;
-    column->last = 0;
-    column->has_any = false;
+    *column = (struct column){.bytes = column->bytes, .capacity = column->capacity};
 }
 
 void column_free(struct column *column)
@@ -55,6 +81,8 @@ void column_free(struct column *column)
     free(column->bytes);
     *column = (struct column){0};
 }
+
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 /* Longer varints are rare: a step to the next row takes one byte. */
 static const uint8_t *long_varint(const uint8_t *p, const uint8_t *end, uint64_t *code)
@@ -68,31 +96,53 @@ static const uint8_t *long_varint(const uint8_t *p, const uint8_t *end, uint64_t
     return NULL;
 }
 
+struct decoding {
+    uint64_t last;
+    int64_t *out;
+    size_t n; /* values that are still to come */
+};
+
+/* The same code `times`. */
+static bool take_code(struct decoding *decoding, uint64_t code, uint64_t times)
+{
+    uint64_t delta = ((code - 1) >> 1) ^ (0 - ((code - 1) & 1));
+
+    if (times > decoding->n)
+        return false;
+    decoding->n -= (size_t)times;
+    for (; times && code == 0; times--)
+        *decoding->out++ = NONE;
+    for (; times; times--) {
+        decoding->last += delta;
+        if (decoding->last > INT64_MAX)
+            return false;
+        *decoding->out++ = (int64_t)decoding->last;
+    }
+    return true;
+}
+
+static bool is_repeat(const uint8_t *p, const uint8_t *end)
+{
+    return end - p >= 2 && p[0] == 0x80 && p[1] == 0x00;
+}
+
 bool column_decode(const uint8_t *bytes, size_t n_bytes, int64_t *out, size_t n)
 {
     const uint8_t *p = bytes, *end = bytes ? bytes + n_bytes : NULL;
-    uint64_t last = 0;
+    struct decoding decoding = {.out = out, .n = n};
+    uint64_t code = 0, times;
 
-    for (size_t i = 0; i < n; i++) {
-        uint64_t code = 0;
+    if (!bytes)
+        return take_code(&decoding, 0, n);
+    while (p < end) {
+        bool repeats = is_repeat(p, end);
 
-        if (bytes) {
-            if (p == end)
-                return false;
-            if (*p < 0x80)
-                code = *p++;
-            else if (!(p = long_varint(p, end, &code)))
-                return false;
-        }
-        if (code == 0) {
-            out[i] = NONE;
-            continue;
-        }
-        code--;
-        last += (code >> 1) ^ (0 - (code & 1));
-        if (last > INT64_MAX)
+        if (repeats && p == bytes)
             return false;
-        out[i] = (int64_t)last;
+        times = 1;
+        p = repeats ? long_varint(p + 2, end, &times) : long_varint(p, end, &code);
+        if (!p || !take_code(&decoding, code, times))
+            return false;
     }
-    return p == end;
+    return decoding.n == 0;
 }

@@ -170,7 +170,7 @@ static const char *const CACHE_MIGRATIONS[] = {
      "ALTER TABLE tensor ADD COLUMN content_hash INTEGER NOT NULL DEFAULT 0;"
      "CREATE TABLE file_hash ("
      " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
-     " mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL, made_at INTEGER NOT NULL,"
+     " mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL,"
      " PRIMARY KEY (device, inode)) STRICT, WITHOUT ROWID;"),
 
     /* The time of the records and the ends of the file, so that a later look can tell whether it is
@@ -180,6 +180,9 @@ static const char *const CACHE_MIGRATIONS[] = {
      "ALTER TABLE source ADD COLUMN hashed_to INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE source ADD COLUMN head_hash INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE source ADD COLUMN tail_hash INTEGER NOT NULL DEFAULT 0;"),
+
+    /* Columns of counts may repeat a code (columns.h): an older program must not read them. */
+    (""),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

@@ -352,7 +352,7 @@ static void columns_refuse_bytes_that_they_did_not_make(void **state)
 {
     static const struct {
         const char *what;
-        uint8_t bytes[12];
+        uint8_t bytes[16];
         size_t n_bytes, n;
         bool is_good;
     } CASES[] = {
@@ -366,6 +366,13 @@ static void columns_refuse_bytes_that_they_did_not_make(void **state)
          1,
          false},
         {"a value below zero", {2}, 1, 1, false},
+        {"a repeat", {3, 0x80, 0x00, 3}, 4, 4, true},
+        {"a repeat of what is not stated", {0, 0x80, 0x00, 1}, 4, 2, true},
+        {"more repeats than rows", {3, 0x80, 0x00, 4}, 4, 4, false},
+        {"repeats without end", {3, 0x80, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 10, 4, false},
+        {"fewer repeats than rows", {3, 0x80, 0x00, 2}, 4, 4, false},
+        {"a repeat without a number", {3, 0x80, 0x00}, 3, 2, false},
+        {"a repeat below zero", {3, 2, 0x80, 0x00, 1}, 5, 3, false},
     };
     int64_t out[4];
 
@@ -378,6 +385,50 @@ static void columns_refuse_bytes_that_they_did_not_make(void **state)
     }
     assert_true(column_decode(NULL, 0, out, 2));
     assert_int_equal(out[1], NONE);
+}
+
+/* Long and short runs, of steps, gaps and falls, in every order. */
+static void columns_come_back_as_they_were(void **state)
+{
+    static const int64_t steps[] = {1, 1, 1, 0, 10, -3, 200, 70000, NONE};
+    struct column column = {0};
+    int64_t in[COLUMN_MAX_ROWS], out[COLUMN_MAX_ROWS], at = 5000000;
+
+    (void)state;
+    for (unsigned seed = 1; seed < 200; seed++) {
+        uint32_t drawn = seed * 2654435761u;
+        size_t n = 0;
+
+        while (n < COLUMN_MAX_ROWS) {
+            int64_t step = steps[(drawn >> 8) % (sizeof steps / sizeof *steps)];
+            size_t run = 1 + (drawn >> 20) % (seed % 3 ? 9 : 900);
+
+            for (; run && n < COLUMN_MAX_ROWS; run--)
+                in[n++] = step == NONE ? NONE : (at += step);
+            drawn = drawn * 1664525u + 1013904223u;
+        }
+        column_clear(&column);
+        for (size_t i = 0; i < n; i++)
+            assert_true(i % 2 ? column_add(&column, in[i]) : column_add_next(&column, in[i]));
+        assert_true(column_end(&column));
+        assert_true(column_decode(column.bytes, column.n, out, n));
+        assert_memory_equal(in, out, sizeof in);
+        assert_false(column_decode(column.bytes, column.n, out, n - 1));
+    }
+    column_free(&column);
+}
+
+/* Rows that follow one another cost a few bytes a block. */
+static void a_steady_column_is_short(void **state)
+{
+    struct column column = {0};
+
+    (void)state;
+    for (int64_t i = 0; i < COLUMN_MAX_ROWS; i++)
+        assert_true(column_add_next(&column, 70000 + 10 * i));
+    assert_true(column_end(&column));
+    assert_in_range(column.n, 4, 12);
+    column_free(&column);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -396,6 +447,8 @@ int main(void)
         TEST(an_unknown_series_has_no_points),
         TEST(a_small_arena_is_an_error_not_half_a_series),
         cmocka_unit_test(columns_refuse_bytes_that_they_did_not_make),
+        cmocka_unit_test(columns_come_back_as_they_were),
+        cmocka_unit_test(a_steady_column_is_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
