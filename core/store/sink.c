@@ -284,6 +284,36 @@ int sink_point(struct sink *sink, int handle, const struct point *point, struct 
     return result(sink, rc, &met, err);
 }
 
+static int each_point(struct sink *sink, const struct point_row *row, struct error *err)
+{
+    struct point point = {.seq = row->seq,
+                          .segment = row->segment,
+                          .step = row->step,
+                          .line = row->line,
+                          .wall = row->wall};
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && i < row->n; i++) {
+        point.value = row->values[i];
+        rc = sink->backend->point(sink->self, row->handles[i], &point, err);
+    }
+    return rc;
+}
+
+int sink_point_row(struct sink *sink, const struct point_row *row, struct error *err)
+{
+    struct error met;
+    int rc = ready(sink, err);
+
+    if (rc != OK || !sink->backend->point)
+        return rc;
+    for (size_t i = 0; i < row->n; i++)
+        if (row->handles[i] < 0 || row->handles[i] >= sink->n_names)
+            BUG("handle %d of %d series", row->handles[i], sink->n_names);
+    rc = each_point(sink, row, &met);
+    return result(sink, rc, &met, err);
+}
+
 /* ---- Other records -------------------------------------------------------------------------- */
 
 int sink_setting(struct sink *sink, const struct setting *setting, struct error *err)

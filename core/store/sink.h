@@ -4,7 +4,7 @@
  *
  *     sink_begin(run, source)
  *         sink_setting*
- *         sink_series ─ sink_point*              (the handle is valid until sink_end)
+ *         sink_series ─ sink_point*, sink_point_row*     (the handle is valid until sink_end)
  *         sink_event*
  *         sink_artefact ─ sink_tensor*
  *         sink_dataset ─ sink_sample*
@@ -54,6 +54,16 @@ MUST_CHECK int sink_series(struct sink *sink, const char *raw_name, const char *
                            int *handle, struct error *err);
 MUST_CHECK int sink_point(struct sink *sink, int handle, const struct point *point,
                           struct error *err);
+/* What sink_point would do for each value, which have all the rest in common. */
+struct point_row {
+    int64_t seq, step, line;
+    int32_t segment;
+    double wall;
+    size_t n;
+    const int *handles;
+    const double *values;
+};
+MUST_CHECK int sink_point_row(struct sink *sink, const struct point_row *row, struct error *err);
 MUST_CHECK int sink_event(struct sink *sink, const struct event *event, struct error *err);
 MUST_CHECK int sink_artefact(struct sink *sink, const struct artefact *artefact, int64_t *id,
                              struct error *err);

@@ -6,7 +6,8 @@
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
 
-#define MAX_NOTES 5
+#define MAX_NOTES    5
+#define WINDOW_BYTES ((size_t)128 << 10) /* what is read stays in the processor's cache */
 
 struct reader {
     struct metric_rows *rows;
@@ -86,6 +87,7 @@ int metric_lines_read(struct metric_rows *rows, struct error *err)
     if (rc != OK) {
         return import_note_error(import, &why, err);
     }
+    source_set_buffer_bytes(file, WINDOW_BYTES);
     const struct jsonl_handler handler = {.row = on_row, .bad = on_bad, .ctx = &reader};
     rc = jsonl_read(file, &handler, &why);
     if (rc != OK) {

@@ -47,6 +47,7 @@ static void classify(struct metric_key *key)
     key->is_total = is_one_of(key->name, totals, sizeof totals / sizeof totals[0]);
     key->is_step = !key->is_total && metric_is_step(key->name);
     key->is_wall = is_one_of(key->name, walls, sizeof walls / sizeof walls[0]);
+    key->is_place = key->is_step || key->is_total || key->is_wall;
     key->is_loss = is_one_of(key->name, losses, sizeof losses / sizeof losses[0]);
 }
 
@@ -120,31 +121,48 @@ static void take_fraction(struct metric_rows *rows, struct place *place, struct 
     }
 }
 
-static int add_number(struct metric_rows *rows, struct metric_key *key, double value,
-                      const struct place *place, int64_t line, struct error *err)
+/* The numbers of a row go to the sink together, in their order. */
+static int flush(struct metric_rows *rows, const struct place *place, int64_t line,
+                 struct error *err)
 {
-    struct sink *sink = rows->import->sink;
-    if (key->is_step || key->is_total || (rows->is_logged && key->is_wall)) {
+    const struct point_row row = {.seq = rows->n_rows,
+                                  .segment = rows->segment,
+                                  .step = place->step,
+                                  .line = line,
+                                  .wall = place->wall,
+                                  .n = rows->n_ready,
+                                  .handles = rows->handles,
+                                  .values = rows->values};
+    rows->n_ready = 0;
+    return row.n > 0 ? sink_point_row(rows->import->sink, &row, err) : OK;
+}
+
+static int begin_series(struct metric_rows *rows, struct metric_key *key, struct error *err)
+{
+    bool is_loss = key->is_loss && rows->train_loss_is_loss;
+    char plain[LOGGED_NAME_BYTES];
+    const char *known = rows->is_logged ? logged_name(key->name, plain) : metric_name(key->name);
+    return sink_series(rows->import->sink, key->name, is_loss ? "loss" : known, &key->handle, err);
+}
+
+static inline int add_number(struct metric_rows *rows, struct metric_key *key, double value,
+                             const struct place *place, int64_t line, struct error *err)
+{
+    if (key->is_place && (!key->is_wall || rows->is_logged)) {
         return OK;
     }
-    if (key->handle < 0) {
-        bool is_loss = key->is_loss && rows->train_loss_is_loss;
-        char plain[LOGGED_NAME_BYTES];
-        const char *known =
-            rows->is_logged ? logged_name(key->name, plain) : metric_name(key->name);
-        const char *name = is_loss ? "loss" : known;
-        int rc = sink_series(sink, key->name, name, &key->handle, err);
+    if (key->handle < 0 || rows->n_ready == METRIC_ROWS_AT_ONCE) {
+        int rc = flush(rows, place, line, err);
+        if (rc == OK && key->handle < 0) {
+            rc = begin_series(rows, key, err);
+        }
         if (rc != OK) {
             return rc;
         }
     }
-    struct point point = {.seq = rows->n_rows,
-                          .segment = rows->segment,
-                          .step = place->step,
-                          .value = value,
-                          .line = line,
-                          .wall = place->wall};
-    return sink_point(sink, key->handle, &point, err);
+    rows->handles[rows->n_ready] = key->handle;
+    rows->values[rows->n_ready++] = value;
+    return OK;
 }
 
 /* ---- Trees ---- */
@@ -192,6 +210,7 @@ static int add_tree(struct metric_rows *rows, const struct json *object, struct 
         } else if (tree_number(child, &value)) {
             struct metric_key *key = key_of(rows, name);
             rc = key != NULL ? add_number(rows, key, value, place, child->line, err) : OK;
+            rc = rc == OK ? flush(rows, place, child->line, err) : rc; /* each has its own line */
         }
         if (rc != OK) {
             return rc;
@@ -215,13 +234,21 @@ static void place_of_tree(struct metric_rows *rows, const struct json *object, s
 
 /* ---- Rows ---- */
 
+static struct metric_key *known_key(const struct metric_rows *rows, size_t i)
+{
+    return i < METRIC_ROWS_FOUND ? rows->found->keys[i] : NULL;
+}
+
 static int add_fields(struct metric_rows *rows, const struct json_row *row,
                       const struct place *place, struct error *err)
 {
     for (size_t i = 0; i < row->n; i++) {
         const struct json_field *field = &row->fields[i];
-        struct metric_key *key = i < METRIC_ROWS_FOUND ? rows->found[i] : NULL;
-        if (key == NULL && field->is_number) {
+        if (!field->is_number) {
+            continue;
+        }
+        struct metric_key *key = known_key(rows, i);
+        if (key == NULL) {
             key = key_of(rows, field->key);
         }
         int rc = key != NULL ? add_number(rows, key, field->number, place, row->line, err) : OK;
@@ -229,21 +256,41 @@ static int add_fields(struct metric_rows *rows, const struct json_row *row,
             return rc;
         }
     }
-    return OK;
+    return flush(rows, place, row->line, err);
+}
+
+static struct metric_shape *shape_of(struct metric_rows *rows, uint64_t number)
+{
+    struct metric_shape *shape =
+        number > 0 ? &rows->shapes[number % METRIC_ROWS_SHAPES] : &rows->without;
+    if (number == 0 || shape->number != number) {
+        *shape = (struct metric_shape){.number = number};
+    }
+    return shape;
+}
+
+static struct metric_key *find_key(struct metric_rows *rows, size_t i, struct str name)
+{
+    struct metric_key *key = key_of(rows, name);
+    if (i < METRIC_ROWS_FOUND && key != &rows->spare) {
+        rows->found->keys[i] = key;
+    }
+    return key;
 }
 
 static void place_of_fields(struct metric_rows *rows, const struct json_row *row,
                             struct place *place)
 {
+    rows->found = shape_of(rows, row->shape);
     for (size_t i = 0; i < row->n; i++) {
         const struct json_field *field = &row->fields[i];
-        struct metric_key *key = field->is_number ? key_of(rows, field->key) : NULL;
-        if (i < METRIC_ROWS_FOUND) {
-            rows->found[i] = key != &rows->spare ? key : NULL;
+        struct metric_key *key = field->is_number ? known_key(rows, i) : NULL;
+        if (field->is_number && key == NULL) {
+            key = find_key(rows, i, field->key);
         }
-        if (key != NULL) {
+        if (key != NULL && key->is_place) {
             take_place(rows, place, key, field->number);
-        } else if (field->is_quoted) {
+        } else if (field->is_quoted && key == NULL) {
             take_fraction(rows, place, field->key, field->text);
         }
     }

@@ -6,7 +6,9 @@
 
 #define METRIC_ROWS_KEYS      512
 #define METRIC_ROWS_KEY_BYTES 200
-#define METRIC_ROWS_FOUND     32
+#define METRIC_ROWS_FOUND     64
+#define METRIC_ROWS_SHAPES    4
+#define METRIC_ROWS_AT_ONCE   64
 
 /* What a key means, kept: rows look alike, so it is most often the one behind the last. */
 struct metric_key {
@@ -14,6 +16,13 @@ struct metric_key {
     size_t n;
     int handle; /* of the series; -1: none was begun yet */
     bool is_step, is_total, is_wall, is_loss;
+    bool is_place; /* of the first three */
+};
+
+/* The keys behind the first fields of the rows of one shape (struct json_row); NULL: not known yet. */
+struct metric_shape {
+    uint64_t number;
+    struct metric_key *keys[METRIC_ROWS_FOUND];
 };
 
 struct metric_rows {
@@ -29,7 +38,12 @@ struct metric_rows {
     struct metric_key *keys;
     size_t n_keys, at;       /* at: where the next key is expected */
     struct metric_key spare; /* for keys beyond METRIC_ROWS_KEYS */
-    struct metric_key *found[METRIC_ROWS_FOUND]; /* of the first fields of the row; NULL: look */
+    struct metric_shape shapes[METRIC_ROWS_SHAPES];
+    struct metric_shape *found;                    /* of the row */
+    struct metric_shape without;                   /* of rows that have no shape */
+    int handles[METRIC_ROWS_AT_ONCE];              /* numbers of the row, on their way to the sink */
+    double values[METRIC_ROWS_AT_ONCE];
+    size_t n_ready;
 };
 
 MUST_CHECK int metric_rows_begin(struct metric_rows *rows, struct import *import,

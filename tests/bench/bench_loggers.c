@@ -1,6 +1,7 @@
 /* Writes what loggers write, at a size that shows their readers' speed:
  *     bench_loggers tensorboard N PATH     an event file of N scalars, four tags a step
  *     bench_loggers wandb N PATH           a .wandb log of N rows of the history, five items each
+ *     bench_loggers rows N PATH            N rows of a trainer as JSON lines, about 220 bytes each
  * tests/bench/loggers.sh times the import. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,24 @@ static void write_wandb(struct writer *w, long n)
     }
 }
 
+/* ---- Rows of a trainer ---- */
+
+/* Digits as json.dumps has them of doubles that came out of float32 sums: mostly 15 to 17. */
+static void write_rows(struct writer *w, long n)
+{
+    for (long i = 1; i <= n; i++) {
+        long a = i * 7919 % 9973, b = i * 104729 % 9929, c = i % 9907;
+
+        fprintf(w->out,
+                "{\"loss\": %.4f, \"grad_norm\": %.16g, \"learning_rate\": %.17g, "
+                "\"entropy\": %.16g, \"num_tokens\": %ld.0, \"mean_token_accuracy\": %.16g, "
+                "\"epoch\": %.16g, \"step\": %ld}\n",
+                1.2 + (double)a / 9973, 0.5 + (double)b / 1013,
+                2e-4 * (1 - (double)i / (double)(n + 1)), 1.1 + (double)c / 9907, 1711 * i,
+                0.7 + (double)a / 99730, 3 * (double)i / (double)n, i);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct writer w = {.out = argc == 4 ? fopen(argv[3], "wb") : NULL};
@@ -159,13 +178,15 @@ int main(int argc, char **argv)
     long n = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
 
     if (!w.out || n <= 0) {
-        fprintf(stderr, "usage: bench_loggers tensorboard|wandb N PATH\n");
+        fprintf(stderr, "usage: bench_loggers tensorboard|wandb|rows N PATH\n");
         return 2;
     }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buf_init(all[i], (size_t)BLOCK * 2);
     if (strcmp(argv[1], "wandb") == 0)
         write_wandb(&w, n);
+    else if (strcmp(argv[1], "rows") == 0)
+        write_rows(&w, n);
     else
         write_tensorboard(&w, n);
     bool failed = false;
