@@ -2,6 +2,7 @@
  * note on the less trusted file; which one counts is decided later (core/facts/curves.c). */
 #include <string.h>
 
+#include "core/facts/rank_name.h"
 #include "importers/plan_parts.h"
 
 #define TELLERS_MAX 8  /* of one run: more are restarts */
@@ -23,11 +24,27 @@ static int trust_of(const struct plan_file *file)
     return -1;
 }
 
+static int64_t rank_of(const struct plan_file *file)
+{
+    struct rank_name name;
+
+    return rank_name_find(file->path, 0, &name) ? name.rank : 0;
+}
+
 static bool is_better(const struct plan_file *a, const struct plan_file *b)
 {
     int trust_a = trust_of(a), trust_b = trust_of(b);
 
-    return trust_a < trust_b || (trust_a == trust_b && a->size > b->size);
+    if (trust_a != trust_b)
+        return trust_a < trust_b;
+    int64_t rank_a = rank_of(a), rank_b = rank_of(b);
+    return rank_a != rank_b ? rank_a < rank_b : a->size > b->size;
+}
+
+/* Another process of the same run sees other rows: its loss differs by nature. */
+static bool are_two_ranks(const struct plan_file *a, const struct plan_file *b)
+{
+    return rank_of(a) != rank_of(b) && rank_names_are_beside(a->path, b->path);
 }
 
 static int rows_of(struct scene *scene, const struct plan_file *file, struct loss_rows *rows,
@@ -73,7 +90,11 @@ int note_disagreements(struct scene *scene, struct plan_file *files, size_t n, s
         if (rc != OK)
             break;
         rows_compare(&own, &other, &common, &differing);
-        if (differing > 0)
+        if (differing > 0 && are_two_ranks(tellers[i], tellers[best]))
+            tellers[i]->note = arena_printf(
+                scene->arena, "process %lld of the same run: the rows of %s count",
+                (long long)rank_of(tellers[i]), tellers[best]->shown);
+        else if (differing > 0)
             tellers[i]->note = arena_printf(
                 scene->arena, "the loss differs from that of %s at %zu of %zu common steps: %s counts",
                 tellers[best]->shown, differing, common,

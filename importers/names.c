@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/facts/rank_name.h"
 #include "importers/plan_parts.h"
 
 static bool is_generic(const char *name)
@@ -11,10 +12,12 @@ static bool is_generic(const char *name)
         "run",        "out",   "output", "outputs", "results",        "result", "checkpoints",
         "checkpoint", "model", "models", "logs",    "trained_models", "save",   "saves"};
 
+    struct rank_name rank; /* rank_0: one process of a run */
+
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcasecmp(name, NAMES[i]) == 0)
             return true;
-    return false;
+    return rank_name_find(name, 0, &rank);
 }
 
 /* The last `parts` components of the folder, and the id of a run that shares it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/facts/checkpoint_name.h"
+#include "core/facts/rank_name.h"
 #include "importers/roots_parts.h"
 
 /* ---- Paths ---- */
@@ -329,6 +330,28 @@ static unsigned rank(const struct root *root)
     return root->records & -root->records;
 }
 
+/* Ranks repeat each other's steps; their losses may differ, since each sees its own rows. Of two numbers
+ * one has to be 0: "rank_8" and "rank_16" are two settings. */
+static bool are_ranks(const char *a, const struct loss_rows *rows_a, const char *b,
+                      const struct loss_rows *rows_b)
+{
+    struct rank_name in_a, in_b;
+    size_t common, differing, fewer = rows_a->n < rows_b->n ? rows_a->n : rows_b->n;
+
+    if (!rank_name_find(a, 0, &in_a) || !rank_name_find(b, 0, &in_b) ||
+        (in_a.rank != 0 && in_b.rank != 0) || !rank_names_are_beside(a, b))
+        return false;
+    rows_compare(rows_a, rows_b, &common, &differing);
+    return fewer == 0 || (common >= 1 && 2 * common >= fewer);
+}
+
+static bool is_rank_0(const char *path)
+{
+    struct rank_name name;
+
+    return rank_name_find(path, 0, &name) && name.rank == 0;
+}
+
 static int join_roots(struct scene *scene, struct error *err)
 {
     struct loss_rows *rows = arena_array(scene->arena, scene->n_roots + 1, sizeof *rows);
@@ -346,10 +369,12 @@ static int join_roots(struct scene *scene, struct error *err)
         for (size_t k = 0; k < i; k++) {
             if (scene->roots[k].joined != k ||
                 (!rows_are_same(&rows[k], &rows[i]) &&
-                 !have_one_id(scene, &scene->roots[k], &scene->roots[i])))
+                 !have_one_id(scene, &scene->roots[k], &scene->roots[i]) &&
+                 !are_ranks(scene->roots[k].folder, &rows[k], scene->roots[i].folder, &rows[i])))
                 continue;
             /* The one with the state is the root, the other one a part of it. */
-            bool swap = rank(&scene->roots[i]) < rank(&scene->roots[k]);
+            bool swap = rank(&scene->roots[i]) < rank(&scene->roots[k]) ||
+                        (!rows_are_same(&rows[k], &rows[i]) && is_rank_0(scene->roots[i].folder));
             scene->roots[swap ? k : i].joined = swap ? i : k;
             break;
         }
@@ -429,6 +454,7 @@ bool logs_are_streams(const struct found *a, const struct found *b)
 static bool are_one_process(const struct log_rows *a, const struct log_rows *b)
 {
     return rows_are_same(&a->rows, &b->rows) ||
+           are_ranks(a->log->file->path, &a->rows, b->log->file->path, &b->rows) ||
            ((a->rows.n == 0 || b->rows.n == 0) && logs_are_streams(a->log, b->log));
 }
 

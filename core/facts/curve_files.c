@@ -37,7 +37,8 @@ static const struct source *other_file(const struct run_facts *facts, const stru
 
     if (!own || !source || source == own || series->n_points == 0 ||
         strcmp(series->name, anchor->name) != 0 || !is_in_pieces(own->importer) ||
-        strcmp(source->importer, own->importer) != 0)
+        strcmp(source->importer, own->importer) != 0 ||
+        facts_rank(facts, source->path) != facts_rank(facts, own->path))
         return NULL;
     return source;
 }

@@ -53,6 +53,7 @@ struct candidate {
     const struct series *series;
     int class;
     int64_t step; /* of a state */
+    int64_t rank; /* of the process that wrote it; 0 where the path does not say */
     bool in_checkpoint;
 };
 
@@ -64,6 +65,7 @@ static struct candidate candidate_of(const struct run_facts *facts, const struct
     if (!source)
         return out;
     out.class = source_class(source->importer);
+    out.rank = facts_rank(facts, source->path);
     out.in_checkpoint = facts_checkpoint_step(facts, source->path) != NONE;
     if (out.class == 0)
         out.step = state_step(facts, source);
@@ -78,6 +80,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
         return a->step > b->step;
     if (a->in_checkpoint != b->in_checkpoint)
         return !a->in_checkpoint;
+    if (a->rank != b->rank)
+        return a->rank < b->rank;
     return a->series->n_points > b->series->n_points;
 }
 

@@ -88,6 +88,8 @@ const struct setting *const *facts_settings_of(const struct run_facts *facts, in
                                                size_t *n);
 /* N of the nearest folder checkpoint-N around the file, or NONE. */
 int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path);
+/* Which process of several wrote the file, by its name below the run's folder or beside it; 0: not said. */
+int64_t facts_rank(const struct run_facts *facts, const char *path);
 /* The importer that read the source is this one; false for 0 and unknown ids. */
 bool facts_source_is(const struct run_facts *facts, int64_t source_id, const char *importer);
 

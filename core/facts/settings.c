@@ -6,6 +6,7 @@
 #include "core/base/number.h"
 #include "core/facts/checkpoint_name.h"
 #include "core/facts/facts_cache.h"
+#include "core/facts/rank_name.h"
 #include "core/read/json.h"
 
 #define MAX_LIST_ITEMS 10000
@@ -66,6 +67,21 @@ int64_t facts_checkpoint_step(const struct run_facts *facts, const char *path)
     if (below && strncmp(path, facts->run.folder, below) != 0)
         below = 0; /* not below the run's folder: look at the whole path */
     return checkpoint_name_find(path, below, &end, &name) && path[end] == '/' ? name.step : NONE;
+}
+
+int64_t facts_rank(const struct run_facts *facts, const char *path)
+{
+    const char *folder = facts->run.folder;
+    const char *slash = folder ? strrchr(folder, '/') : NULL;
+    struct rank_name name;
+
+    if (!path)
+        return 0;
+    /* the run's folder may itself be that of rank 0, beside the others' */
+    size_t below = slash && strncmp(path, folder, (size_t)(slash - folder)) == 0
+                       ? (size_t)(slash - folder)
+                       : 0;
+    return rank_name_find(path, below, &name) ? name.rank : 0;
 }
 
 struct ranked {

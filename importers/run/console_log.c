@@ -18,6 +18,7 @@
 #include "importers/run/console_patterns.h"
 #include "importers/run/console_probe.h"
 #include "importers/run/console_progress.h"
+#include "importers/run/console_ranks.h"
 #include "importers/run/console_split.h"
 #include "importers/run/console_table.h"
 
@@ -40,7 +41,8 @@ struct reader {
     bool has_marker; /* something said that a training ran */
     uint64_t ranks[MAX_RANKS / 64];
     int64_t n_ranks;
-    struct buf first_rank; /* of the first row; only its rows count */
+    struct buf first_rank; /* whose rows count: 0 where it has some, else the first that has */
+    bool knows_rank;
     struct console_row *row;
     struct regex_match match;
 };
@@ -192,10 +194,10 @@ static int see_patterns(struct reader *reader, const struct console_line *line, 
 
 /* ---- Rows ---- */
 
-/* Rows of other ranks repeat those of the first one that printed any. */
+/* Rows of other ranks repeat those of the one that counts. */
 static bool is_of_other_rank(struct reader *reader, struct str rank)
 {
-    if (reader->progress.n_rows == 0) {
+    if (reader->progress.n_rows == 0 && !reader->knows_rank) {
         buf_clear(&reader->first_rank);
         buf_str(&reader->first_rank, str_first(rank, 100));
     }
@@ -507,6 +509,9 @@ static int open_reader(struct reader *reader, struct source_file *file, struct e
 {
     buf_init(&reader->stripped, CONSOLE_LINE_BYTES);
     buf_init(&reader->first_rank, 128);
+    reader->knows_rank = console_rank_0_has_rows(file);
+    if (reader->knows_rank)
+        buf_puts(&reader->first_rank, "0");
     console_split_open(&reader->split, file);
     reader->table.total = NONE;
     reader->row = malloc(sizeof *reader->row);

@@ -373,6 +373,102 @@ static void logs_that_disagree_are_told(void **state)
     }
 }
 
+/* ---- Several processes ---- */
+
+static void write_rows(const char *folder, const char *name, double first)
+{
+    char text[8192];
+    int at = 0;
+
+    for (int i = 1; i <= 30; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "{\"step\": %d, \"loss\": %.4f}\n", i,
+                       first / i);
+    tempdir_write_text(folder, name, text);
+}
+
+static void write_console(const char *folder, const char *name, double first)
+{
+    char text[8192] = "***** Running training *****\n";
+    int at = (int)strlen(text);
+
+    for (int i = 1; i <= 30; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "{'loss': %.4f, 'grad_norm': 1.0, 'epoch': %.2f}\n", first / i, 0.01 * i);
+    tempdir_write_text(folder, name, text);
+}
+
+static void expect_rank_0(struct imported_run *run, const char *what)
+{
+    print_message("%s\n", what);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 30);
+    assert_true(loss->value[0] > 2.99 && loss->value[0] < 3.01);
+    imported_run_free(run);
+}
+
+static void of_several_processes_rank_0_counts(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_rows(run->folder, "metrics_rank1.jsonl", 4);
+    write_rows(run->folder, "metrics_rank0.jsonl", 3);
+    expect_rank_0(run, "rows, rank in the name of the file");
+    run = imported_run_new();
+    write_rows(run->folder, "rank_1/metrics.jsonl", 4);
+    write_rows(run->folder, "rank_0/metrics.jsonl", 3);
+    expect_rank_0(run, "rows, a folder each");
+    run = imported_run_new();
+    write_console(run->folder, "train.rank1.log", 4);
+    write_console(run->folder, "train.rank0.log", 3);
+    expect_rank_0(run, "console logs");
+    run = imported_run_new();
+    write_console(run->folder, "logs/attempt_0/1/stdout.log", 4);
+    write_console(run->folder, "logs/attempt_0/0/stdout.log", 3);
+    expect_rank_0(run, "console logs of torchrun");
+    run = imported_run_new();
+    write_events(run->folder, "runs/rank_1/events.out.tfevents.1700000001.a.12", 1, 30, 4);
+    write_events(run->folder, "runs/rank_0/events.out.tfevents.1700000002.a.11", 1, 30, 3);
+    expect_rank_0(run, "event files, a folder each");
+    run = imported_run_new();
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.a.rank1", 1, 30, 4);
+    write_events(run->folder, "runs/events.out.tfevents.1700000002.a.rank0", 1, 30, 3);
+    expect_rank_0(run, "event files beside each other");
+    run = imported_run_new();
+    write_history(run->folder, "rank1/run-abc12345.wandb", 30, 4);
+    write_history(run->folder, "rank0/run-abc12346.wandb", 30, 3);
+    expect_rank_0(run, "W&B");
+}
+
+static void in_one_log_rank_0_counts_though_others_print_first(void **state)
+{
+    struct imported_run *run = imported_run_new();
+    char text[16384] = "[rank1]: ***** Running training *****\n";
+    int at = (int)strlen(text);
+
+    (void)state;
+    for (int i = 1; i <= 30; i++)
+        for (int rank = 1; rank >= 0; rank--)
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "[rank%d]: {'loss': %.4f, 'grad_norm': 1.0, 'epoch': %.2f}\n", rank,
+                           (3.0 + rank) / i, 0.01 * i);
+    tempdir_write_text(run->folder, "train.log", text);
+    expect_rank_0(run, "one log");
+}
+
+static void numbers_of_a_sweep_are_no_processes(void **state)
+{
+    struct planned *p = *state;
+
+    write_rows(p->folder, "rank_8/metrics.jsonl", 4);
+    write_rows(p->folder, "rank_16/metrics.jsonl", 3);
+    write_rows(p->folder, "lora_rank0/metrics.jsonl", 5);
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 3);
+}
+
 /* ---- Curves ---- */
 
 static void a_curve_goes_on_in_the_next_file(void **state)
@@ -465,6 +561,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_run_of_a_database_is_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logs_that_disagree_are_told, set_up, tear_down),
         cmocka_unit_test(a_curve_goes_on_in_the_next_file),
+        cmocka_unit_test(of_several_processes_rank_0_counts),
+        cmocka_unit_test(in_one_log_rank_0_counts_though_others_print_first),
+        cmocka_unit_test_setup_teardown(numbers_of_a_sweep_are_no_processes, set_up, tear_down),
         cmocka_unit_test(a_restart_in_a_new_file_shows_its_own_rows),
         cmocka_unit_test(another_attempt_does_not_go_on),
         cmocka_unit_test(a_metric_that_two_logs_have_is_counted_once),
