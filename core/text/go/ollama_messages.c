@@ -49,7 +49,8 @@ static struct ollama_message *add(struct ollama_messages *messages, struct str r
     return &items[messages->n++];
 }
 
-/* The function that a call of this id asked for; the last one counts. */
+/* The function that a call of this id asked for; the last one counts. Only OpenAI's form, whose arguments
+ * are a text, is looked up so. */
 static struct str called_name(const struct json *list, struct str id)
 {
     struct str name = str_of("");
@@ -59,7 +60,8 @@ static struct str called_name(const struct json *list, struct str id)
 
         for (const struct json *call = json_is(calls, JSON_ARRAY) ? calls->child : NULL; call;
              call = call->next)
-            if (str_eq(text_of(call, "id"), id))
+            if (str_eq(text_of(call, "id"), id) &&
+                json_is(json_get(json_get(call, "function"), "arguments"), JSON_STRING))
                 name = text_of(json_get(call, "function"), "name");
     }
     return name;

@@ -9,8 +9,7 @@
 
 /* ---- the template ---- */
 
-/* As Ollama opens one: {{ .Response }} is appended where nothing names it. */
-static int open_template(struct str text, struct go_template **out, struct go_failure *failure,
+static int open_unchanged(struct str text, struct go_template **out, struct go_failure *failure,
                          struct error *err)
 {
     struct go_template *tmpl;
@@ -21,14 +20,24 @@ static int open_template(struct str text, struct go_template **out, struct go_fa
     if (go_template_has_bare_call(tmpl)) {
         ollama_refuse(failure, GO_SYNTAX,
                       "{{template}} without a value: Ollama takes no such template");
-        rc = error_set(err, E_PARSE, "%s", failure->message);
-    } else if (!go_template_names(tmpl, "messages") && !go_template_names(tmpl, "response")) {
-        rc = go_template_append_response(tmpl, err);
-    }
-    if (rc == OK)
-        *out = tmpl;
-    else
         go_template_close(tmpl);
+        return error_set(err, E_PARSE, "%s", failure->message);
+    }
+    *out = tmpl;
+    return OK;
+}
+
+/* As Ollama opens one: {{ .Response }} is appended where nothing names it. */
+static int open_template(struct str text, struct go_template **out, struct go_failure *failure,
+                         struct error *err)
+{
+    int rc = open_unchanged(text, out, failure, err);
+
+    if (rc != OK || go_template_names(*out, "messages") || go_template_names(*out, "response"))
+        return rc;
+    rc = go_template_append_response(*out, err);
+    if (rc != OK)
+        go_template_close(*out);
     return rc;
 }
 
@@ -223,7 +232,7 @@ int ollama_template_look(struct str template_text, struct ollama_template_facts 
                          struct go_failure *failure, struct error *err)
 {
     struct go_template *tmpl;
-    int rc = open_template(template_text, &tmpl, failure, err);
+    int rc = open_unchanged(template_text, &tmpl, failure, err);
 
     if (rc != OK)
         return rc;
