@@ -172,9 +172,8 @@ struct audit_line {
 };
 
 /* On a terminal, and only when it has taken a while. */
-static void show_audit(void *ctx, int64_t done, int64_t total)
+static void show_line(struct audit_line *line, const char *what, int64_t done, int64_t total)
 {
-    struct audit_line *line = ctx;
     int64_t now = clock_ticks_ns();
 
     if (line->began == 0)
@@ -182,14 +181,25 @@ static void show_audit(void *ctx, int64_t done, int64_t total)
     if (!isatty(STDERR_FILENO) || now - line->began < SILENT_NS || now - line->shown < AGAIN_NS)
         return;
     line->shown = now;
-    fprintf(stderr, "\rauditing rows %lld/%lld ", (long long)done, (long long)total);
+    fprintf(stderr, "\r%s %lld/%lld ", what, (long long)done, (long long)total);
+}
+
+static void show_audit(void *ctx, int64_t done, int64_t total)
+{
+    show_line(ctx, "auditing rows", done, total);
+}
+
+static void show_measure(void *ctx, int64_t done, int64_t total)
+{
+    show_line(ctx, "measuring tensors, MiB", done >> 20, total >> 20);
 }
 
 static int check_run(struct session *session, const struct options *options, int64_t run_id)
 {
     struct audit_line line = {0};
     const struct audit_hooks hooks = {
-        .cancel = &is_interrupted, .progress = show_audit, .ctx = &line, .n_threads = -1};
+        .cancel = &is_interrupted, .progress = show_audit, .bytes = show_measure, .ctx = &line,
+        .n_threads = -1};
     /* the second Ctrl-C is the shell's */
     struct sigaction ours = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, before;
     bool is_ours = sigaction(SIGINT, &ours, &before) == 0;

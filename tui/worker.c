@@ -80,6 +80,11 @@ static void on_audit(void *ctx, int64_t rows, int64_t total)
     job_send(ctx, JOB_PROGRESS, rows, total, "%s", WORKER_AUDITS);
 }
 
+static void on_measure(void *ctx, int64_t done, int64_t total)
+{
+    job_send(ctx, JOB_PROGRESS, done, total, "%s", "");
+}
+
 static int serve_audit(void *ctx, struct error *err)
 {
     return job_yield(ctx, err);
@@ -95,6 +100,7 @@ int worker_run_checks(struct job *job, struct store *store, int64_t run_id, bool
 {
     const struct audit_hooks hooks = {.cancel = job_cancel_flag(job),
                                       .progress = is_shown ? on_audit : NULL,
+                                      .bytes = is_shown ? on_measure : NULL,
                                       .yield = serve_audit,
                                       .batch = is_shown ? on_more : NULL,
                                       .ctx = job,

@@ -9,6 +9,7 @@
 #include "core/checks/gate.h"
 #include "core/checks/registry.h"
 #include "core/facts/config_history.h"
+#include "core/facts/measure.h"
 #include "core/store/store.h"
 
 /* Checks that compare runs look at this many others at most. */
@@ -157,6 +158,20 @@ static int run_checks(struct session *s, const char *only, struct error *err)
     return rc;
 }
 
+/* What was measured is in the store: the facts are read anew. */
+static int measure_first(struct session *s, const struct audit_hooks *hooks, struct error *err)
+{
+    bool did = false;
+    int64_t run_id = s->facts->run.id;
+    int rc = measures_refresh(s->facts, s->store, hooks, &did, err);
+
+    if (rc != OK || !did)
+        return rc;
+    run_facts_close(s->facts);
+    s->facts = NULL;
+    return run_facts_open(&s->facts, s->store, run_id, err);
+}
+
 static void close_session(struct session *s)
 {
     for (size_t i = 0; i < s->n_others; i++)
@@ -181,6 +196,8 @@ int checks_run_with(struct store *store, int64_t run_id, const char *only,
 
     if (rc == OK)
         rc = run_facts_open(&s.facts, store, run_id, err);
+    if (rc == OK)
+        rc = measure_first(&s, hooks, err);
     if (rc == OK)
         rc = audits_refresh(s.facts, store, hooks, err);
     if (rc == OK)

@@ -102,6 +102,7 @@ uint64_t facts_audits_hash(const struct run_facts *facts);
 struct audit_hooks {                /* all NULL allowed */
     const atomic_bool *cancel;      /* what was counted until then is kept, is_partial */
     void (*progress)(void *ctx, int64_t rows_done, int64_t rows_total);
+    void (*bytes)(void *ctx, int64_t done, int64_t total);  /* while tensors are measured (measure.h) */
     int (*yield)(void *ctx, struct error *err);     /* every 256 rows */
     void (*batch)(void *ctx, int64_t run_id);       /* something more of the run can be shown */
     void *ctx;

@@ -360,7 +360,9 @@ static int artefact(void *self, const struct artefact *found, int64_t *id, struc
     sqlite3_stmt *statement;
     int rc = prepare(sink,
                      "INSERT INTO artefact (source_id, kind, role, path, size, step, sha256)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT h.sha256 FROM source s"
+                     " JOIN file_hash h ON h.device = s.device AND h.inode = s.inode"
+                     " AND h.size = s.size AND h.mtime_ns = s.mtime_ns WHERE s.id = ?1)))",
                      &statement, err);
 
     if (rc != OK)

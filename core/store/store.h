@@ -109,6 +109,12 @@ MUST_CHECK int store_artefacts(struct store *store, int64_t run_id, struct arena
                                const struct artefact **out, size_t *n, struct error *err);
 MUST_CHECK int store_tensors(struct store *store, int64_t artefact_id, struct arena *arena,
                              const struct tensor **out, size_t *n, struct error *err);
+/* What a file's values came to when they were read on request: the tensors in the order in which they
+ * are stored, by name; and the hash, which is kept for the next import of the same file. `file`: its
+ * size, mtime, device and inode as read. sha256 NULL: not known. */
+MUST_CHECK int store_measured(struct store *store, int64_t artefact_id, const struct source *file,
+                              const char *sha256, const struct tensor *const *tensors, size_t n,
+                              struct error *err);
 MUST_CHECK int store_datasets(struct store *store, int64_t run_id, struct arena *arena,
                               const struct dataset **out, size_t *n, struct error *err);
 MUST_CHECK int store_samples(struct store *store, int64_t dataset_id, struct arena *arena,
@@ -162,7 +168,13 @@ MUST_CHECK int store_history_by_id(struct store *store, int64_t id, struct arena
 /* Replaces the one of that repository and path by an empty one that is not whole; fills ->id. */
 MUST_CHECK int store_history_begin(struct store *store, struct stored_history *history,
                                    struct error *err);
-/* Revision number `ord` (from 0, the newest first). */
+/* The history is continued at a newer head: not whole until store_history_done. */
+MUST_CHECK int store_history_go_on(struct store *store, int64_t history_id, const char *head_id,
+                                   struct error *err);
+/* The number of the newest revision: 0, or below it where newer ones were added later. */
+MUST_CHECK int store_history_first(struct store *store, int64_t history_id, int64_t *ord,
+                                   struct error *err);
+/* Revision number `ord` (from 0, the newest first; those of a head that moved on stand before 0). */
 MUST_CHECK int store_history_add(struct store *store, int64_t history_id, int64_t ord,
                                  const struct revision *revision, struct error *err);
 MUST_CHECK int store_history_done(struct store *store, int64_t history_id, bool is_whole,

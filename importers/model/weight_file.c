@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/sha256.h"
 #include "core/base/unicode.h"
+#include "core/read/file_hash.h"
 #include "core/read/source.h"
 #include "core/read/weights.h"
 
@@ -15,31 +15,6 @@
 #define TENSOR_NAME_BYTES 2048
 
 /* ---- Artefacts ---- */
-
-static int hash_file(const char *path, char hex[65], struct error *err)
-{
-    struct sha256 *hash = NULL;
-    struct source_file *file = NULL;
-    struct str chunk;
-    int rc = source_open(&file, path, err);
-
-    if (rc == OK)
-        rc = sha256_open(&hash, err);
-    while (rc == OK) {
-        rc = source_chunk(file, &chunk, err);
-        if (rc != OK || chunk.n == 0)
-            break;
-        sha256_add(hash, chunk.p, chunk.n);
-    }
-    if (rc == OK) {
-        uint8_t digest[32];
-
-        sha256_finish(hash, digest, hex);
-    }
-    sha256_close(hash);
-    source_close(file);
-    return rc;
-}
 
 int weight_artefact(struct import *import, const char *kind, bool with_hash, int64_t *id,
                     struct error *err)
@@ -52,7 +27,7 @@ int weight_artefact(struct import *import, const char *kind, bool with_hash, int
     if (source_stat_path(import->path, &stat, &why) == OK)
         artefact.size = stat.size;
     if (with_hash && artefact.size >= 0 && artefact.size <= WEIGHT_VALUES_BYTES &&
-        hash_file(import->path, hex, &why) == OK)
+        file_sha256(import->path, NULL, hex, &why) == OK)
         artefact.sha256 = hex;
     return sink_artefact(import->sink, &artefact, id, err);
 }
@@ -140,8 +115,10 @@ static int note_empty_tensors(struct import *import, const struct weights *file,
 
 int weight_tensors(struct import *import, const char *kind, int64_t values_up_to, struct error *err)
 {
+    /* Of many checkpoints each would cost; the run's own files are worth it. */
+    bool is_checkpoint = strstr(import->path, "/checkpoint-") != NULL;
     const struct weight_options options = {.values_up_to = values_up_to,
-                                           .products_up_to = WEIGHT_PRODUCTS,
+                                           .products_up_to = is_checkpoint ? 0 : WEIGHT_PRODUCTS,
                                            .cancel = import->cancel};
     struct weights file;
     struct error why = {0};
