@@ -65,7 +65,6 @@ static const struct known_name KNOWN[] = {
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
     {"*.gguf", "GGUF: " LATER},
-    {"modelfile", "a serving record: " LATER},
     {"*.eval", "an evaluation: " LATER},
 };
 

@@ -31,6 +31,7 @@
     X(side_files)        \
     X(rendered_prompts)  \
     X(openai_request)    \
+    X(ollama_modelfile)  \
     X(generations)       \
     X(eval_results)      \
     X(dataset_rows)      \
