@@ -305,6 +305,8 @@ int sink_point_row(struct sink *sink, const struct point_row *row, struct error 
     struct error met;
     int rc = ready(sink, err);
 
+    if (rc == OK)
+        note_time(sink, row->wall);
     if (rc != OK || !sink->backend->point)
         return rc;
     for (size_t i = 0; i < row->n; i++)
