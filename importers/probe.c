@@ -64,7 +64,6 @@ static const struct known_name KNOWN[] = {
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
-    {"*.gguf", "GGUF: " LATER},
     {"*.eval", "an evaluation: " LATER},
 };
 

@@ -32,6 +32,9 @@
     X(rendered_prompts)  \
     X(openai_request)    \
     X(ollama_modelfile)  \
+    X(gguf)              \
+    X(serve_command)     \
+    X(serve_config)      \
     X(generations)       \
     X(eval_results)      \
     X(dataset_rows)      \

@@ -35,11 +35,6 @@ static int record_rank(const struct source *source)
     return -1;
 }
 
-static bool is_of(const struct source *source, const char *importer)
-{
-    return source && strcmp(source->importer, importer) == 0;
-}
-
 /* Stated on the serving side by the record of the best rank between two. */
 static const struct setting *stated(const struct run_facts *facts, const char *name, int from, int to)
 {

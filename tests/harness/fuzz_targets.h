@@ -17,6 +17,7 @@
     X(rows)             \
     X(table)            \
     X(safetensors)      \
+    X(gguf)             \
     X(console_log)      \
     X(hf_trainer_state) \
     X(tensorboard)      \

@@ -1,0 +1,3 @@
+#!/bin/sh
+# talks about llama-server only
+echo start llama-server by hand
