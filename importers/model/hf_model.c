@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/checks/check.h"
+#include "core/read/source.h"
 #include "importers/importer.h"
 #include "importers/model/weight_file.h"
 #include "importers/peek.h"
@@ -77,10 +78,56 @@ static int run_config(struct import *import, enum side side, struct error *err)
     return rc == OK && side == SIDE_MODEL ? import_labels(import, tree, err) : rc;
 }
 
+/* ---- Index of shards ---- */
+
+struct shards {
+    struct import *import;
+    size_t n_missing, n_odd;
+    const char *first_missing, *first_odd, *last; /* last: of a tensor before, most often the same */
+};
+
+/* A shard lies beside its index and nowhere else. */
+static void see_shard(struct shards *shards, const struct json *shard)
+{
+    struct arena *arena = shards->import->arena;
+    const char *slash = strrchr(shards->import->path, '/');
+    struct source_stat stat;
+
+    if (!json_is(shard, JSON_STRING) || (shards->last && str_is(shard->text, shards->last)))
+        return;
+    shards->last = arena_strndup(arena, shard->text.p, shard->text.n);
+    if (shard->text.n == 0 || str_find(shard->text, "/") >= 0 || str_find(shard->text, "..") >= 0) {
+        if (shards->n_odd++ == 0)
+            shards->first_odd = shards->last;
+        return;
+    }
+    const char *path = arena_printf(arena, "%.*s%s",
+                                    slash ? (int)(slash + 1 - shards->import->path) : 0,
+                                    shards->import->path, shards->last);
+    if (path && source_stat_path(path, &stat, NULL) != OK && shards->n_missing++ == 0)
+        shards->first_missing = shards->last;
+}
+
+static int note_shards(const struct shards *shards, struct error *err)
+{
+    struct sink *sink = shards->import->sink;
+    int rc = OK;
+
+    if (shards->n_odd)
+        rc = sink_note(sink, NOTE_WARN, NONE, NONE, err,
+                       "shard names that are no plain file names, first %s: not looked for",
+                       shards->first_odd);
+    if (rc == OK && shards->n_missing)
+        rc = sink_note(sink, NOTE_ERROR, NONE, NONE, err,
+                       "shards are missing beside the index, first %s", shards->first_missing);
+    return rc;
+}
+
 /* Names of all tensors without their shapes: the shards' headers have those. */
 static int run_index(struct import *import, struct error *err)
 {
     const struct json *tree, *map, *metadata;
+    struct shards shards = {.import = import};
     int64_t id;
     int rc = import_json(import, &tree, err);
 
@@ -96,7 +143,9 @@ static int run_index(struct import *import, struct error *err)
         rc = weight_artefact(import, "base", false, &id, err);
     for (const struct json *tensor = map->child; tensor && rc == OK; tensor = tensor->next)
         rc = weight_name(import, id, tensor->key, NAN, err);
-    return rc;
+    for (const struct json *tensor = map->child; tensor && rc == OK; tensor = tensor->next)
+        see_shard(&shards, tensor);
+    return rc == OK ? note_shards(&shards, err) : rc;
 }
 
 static int run(struct import *import, struct error *err)

@@ -41,6 +41,9 @@ static int note_oddity(struct import *import, const struct walk_file *file, stru
     char head[256];
     size_t n = 0;
 
+    if (str_ends(str_of(file->path), ".incomplete"))
+        return sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
+                         "%s: a download that did not end", file->shown);
     if (file->size > POINTER_MAX_BYTES || source_open(&source, file->path, NULL) != OK)
         return OK;
     int rc = source_at(source, 0, head, sizeof head, &n, NULL);
