@@ -49,20 +49,29 @@ static struct ollama_message *add(struct ollama_messages *messages, struct str r
     return &items[messages->n++];
 }
 
-/* The function that a call of this id asked for; the last one counts. Only OpenAI's form, whose arguments
- * are a text, is looked up so. */
+/* The call of this id in a message. Only OpenAI's form, whose arguments are a text, is looked up so. */
+static const struct json *call_of(const struct json *message, struct str id)
+{
+    const struct json *calls = json_get(message, "tool_calls");
+
+    for (const struct json *call = json_is(calls, JSON_ARRAY) ? calls->child : NULL; call;
+         call = call->next)
+        if (str_eq(text_of(call, "id"), id) &&
+            json_is(json_get(json_get(call, "function"), "arguments"), JSON_STRING))
+            return call;
+    return NULL;
+}
+
+/* The function that a call of this id asked for; the last message counts. */
 static struct str called_name(const struct json *list, struct str id)
 {
     struct str name = str_of("");
 
     for (const struct json *message = list->child; message; message = message->next) {
-        const struct json *calls = json_get(message, "tool_calls");
+        const struct json *call = call_of(message, id);
 
-        for (const struct json *call = json_is(calls, JSON_ARRAY) ? calls->child : NULL; call;
-             call = call->next)
-            if (str_eq(text_of(call, "id"), id) &&
-                json_is(json_get(json_get(call, "function"), "arguments"), JSON_STRING))
-                name = text_of(json_get(call, "function"), "name");
+        if (call)
+            name = text_of(json_get(call, "function"), "name");
     }
     return name;
 }
@@ -75,6 +84,25 @@ static struct str tool_name(const struct json *list, const struct json *message,
         return name;
     name = text_of(message, "name");
     return name.n == 0 && id.n > 0 ? called_name(list, id) : name;
+}
+
+/* A text has to be the JSON of an object: Ollama refuses the request otherwise. */
+static bool check_calls(struct ollama_messages *messages, const struct json *calls)
+{
+    for (const struct json *call = json_is(calls, JSON_ARRAY) ? calls->child : NULL; call;
+         call = call->next) {
+        const struct json *arguments = json_get(json_get(call, "function"), "arguments");
+        struct error err;
+
+        if (json_is(arguments, JSON_STRING) &&
+            json_parse_exact(arguments->text, messages->arena, &arguments, &err) != OK)
+            return ollama_refuse(messages->failure, GO_RUNTIME,
+                                 "the arguments of a tool call are no JSON");
+        if (arguments && arguments->type != JSON_OBJECT && arguments->type != JSON_NULL)
+            return ollama_refuse(messages->failure, GO_RUNTIME,
+                                 "the arguments of a tool call are no object");
+    }
+    return true;
 }
 
 static void fill(struct ollama_message *to, const struct json *list, const struct json *message)
@@ -123,6 +151,8 @@ static bool read_message(struct ollama_messages *messages, const struct json *li
 
     if (message->type != JSON_OBJECT)
         return ollama_refuse(messages->failure, GO_RUNTIME, "a message is no object");
+    if (!check_calls(messages, json_get(message, "tool_calls")))
+        return false;
     if (json_is(content, JSON_ARRAY))
         return read_parts(messages, list, message, role);
     if (content && content->type != JSON_STRING && content->type != JSON_NULL)

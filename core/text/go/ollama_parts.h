@@ -25,7 +25,7 @@ bool ollama_collate(struct ollama_messages *messages);
 
 /* Any JSON as Go decodes it: numbers are float64. */
 struct go_value ollama_any(struct arena *arena, const struct json *value);
-bool ollama_message_values(struct ollama_messages *messages, struct go_value *out);
+struct go_value ollama_message_values(const struct ollama_messages *messages);
 bool ollama_tool_values(struct arena *arena, const struct json *tools, struct go_value *out,
                         struct go_failure *failure);
 /* false always. */

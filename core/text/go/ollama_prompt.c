@@ -106,10 +106,9 @@ static struct str joined_system(const struct rendering *r)
 
 static int render_messages(struct rendering *r)
 {
-    struct go_value messages, tools;
+    struct go_value messages = ollama_message_values(&r->messages), tools;
 
-    if (!ollama_message_values(&r->messages, &messages) ||
-        !ollama_tool_values(r->arena, r->request->tools, &tools, r->failure))
+    if (!ollama_tool_values(r->arena, r->request->tools, &tools, r->failure) || arena_failed(r->arena))
         return refuse_data(r);
     const struct go_field fields[] = {
         text_field("System", joined_system(r)), field("Messages", messages),

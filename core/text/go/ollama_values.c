@@ -143,60 +143,49 @@ struct go_value ollama_any(struct arena *arena, const struct json *value)
 
 /* ---- messages ---- */
 
-/* Arguments of a call: an object, or its JSON as a text (OpenAI's form). */
-static bool argument_values(struct ollama_messages *messages, const struct json *arguments,
-                            struct go_value *out)
+/* Arguments of a call: an object, or its JSON as a text (OpenAI's form), which was checked. */
+static struct go_value argument_values(struct arena *arena, const struct json *arguments)
 {
+    struct go_value value = {.type = GO_MAP, .is_nil = true, .class = &ARGUMENTS};
     struct error err;
 
-    *out = (struct go_value){.type = GO_MAP, .is_nil = true, .class = &ARGUMENTS};
     if (json_is(arguments, JSON_STRING) &&
-        json_parse_exact(arguments->text, messages->arena, &arguments, &err) != OK)
-        return ollama_refuse(messages->failure, GO_RUNTIME, "the arguments of a tool call are no JSON");
-    if (!arguments || arguments->type == JSON_NULL)
-        return true;
-    if (arguments->type != JSON_OBJECT)
-        return ollama_refuse(messages->failure, GO_RUNTIME,
-                             "the arguments of a tool call are no object");
-    *out = any_map(messages->arena, arguments);
-    out->class = &ARGUMENTS;
-    return true;
+        json_parse_exact(arguments->text, arena, &arguments, &err) != OK)
+        return value;
+    if (!json_is(arguments, JSON_OBJECT))
+        return value;
+    value = any_map(arena, arguments);
+    value.class = &ARGUMENTS;
+    return value;
 }
 
-static bool call_value(struct ollama_messages *messages, const struct json *call,
-                       struct go_value *out)
+static struct go_value call_value(struct arena *arena, const struct json *call)
 {
     const struct json *function = json_get(call, "function"), *index = json_get(function, "index");
-    struct shape outer = shape_of(messages->arena, 2), inner = shape_of(messages->arena, 3);
-    struct go_value arguments;
+    struct shape outer = shape_of(arena, 2), inner = shape_of(arena, 3);
 
-    if (!argument_values(messages, json_get(function, "arguments"), &arguments))
-        return false;
     add(&inner, "Index", (struct go_value){.type = GO_INT});
     if (inner.fields && index && index->type == JSON_NUMBER && index->is_integer)
         inner.fields[0].value.integer = (int64_t)index->number;
     add(&inner, "Name", text_member(function, "name"));
-    add(&inner, "Arguments", arguments);
+    add(&inner, "Arguments", argument_values(arena, json_get(function, "arguments")));
     add(&outer, "ID", text_member(call, "id"));
     add(&outer, "Function", made(&inner, &CALLED));
-    *out = made(&outer, &CALL);
-    return true;
+    return made(&outer, &CALL);
 }
 
-static bool call_values(struct ollama_messages *messages, const struct json *calls,
-                        struct go_value *out)
+static struct go_value call_values(struct arena *arena, const struct json *calls)
 {
-    struct go_value *items = arena_array(messages->arena, calls ? calls->n + 1 : 1, sizeof *items);
+    struct go_value value = nil_list(&CALLS);
+    struct go_value *items = calls ? arena_array(arena, calls->n + 1, sizeof *items) : NULL;
 
-    *out = nil_list(&CALLS);
-    if (!calls || !items)
-        return items != NULL;
-    out->is_nil = false;
-    out->items = items;
+    if (!items)
+        return value;
+    value.is_nil = false;
+    value.items = items;
     for (const struct json *call = calls->child; call; call = call->next)
-        if (!call_value(messages, call, &items[out->n++]))
-            return false;
-    return true;
+        items[value.n++] = call_value(arena, call);
+    return value;
 }
 
 static struct go_value image_values(struct arena *arena, size_t n)
@@ -213,39 +202,35 @@ static struct go_value image_values(struct arena *arena, size_t n)
     return value;
 }
 
-static bool message_value(struct ollama_messages *messages, const struct ollama_message *message,
-                          struct go_value *out)
+static struct go_value message_value(struct arena *arena, const struct ollama_message *message)
 {
-    struct shape shape = shape_of(messages->arena, 7);
-    struct go_value calls;
+    struct shape shape = shape_of(arena, 7);
+    struct go_value value;
 
-    if (!call_values(messages, message->tool_calls, &calls))
-        return false;
     add(&shape, "Role", text(message->role));
     add(&shape, "Content", text(message->content));
     add(&shape, "Thinking", text(message->thinking));
-    add(&shape, "Images", image_values(messages->arena, message->n_images));
-    add(&shape, "ToolCalls", calls);
+    add(&shape, "Images", image_values(arena, message->n_images));
+    add(&shape, "ToolCalls", call_values(arena, message->tool_calls));
     add(&shape, "ToolName", text(message->tool_name));
     add(&shape, "ToolCallID", text(message->tool_call_id));
-    *out = made(&shape, &MESSAGE);
-    out->is_pointer = true;
-    return true;
+    value = made(&shape, &MESSAGE);
+    value.is_pointer = true;
+    return value;
 }
 
-bool ollama_message_values(struct ollama_messages *messages, struct go_value *out)
+struct go_value ollama_message_values(const struct ollama_messages *messages)
 {
+    struct go_value value = nil_list(&MESSAGES);
     struct go_value *items = arena_array(messages->arena, messages->n + 1, sizeof *items);
 
     if (!items)
-        return false;
-    *out = nil_list(&MESSAGES);
-    out->is_nil = messages->n == 0;
-    out->items = items;
-    for (; out->n < messages->n; out->n++)
-        if (!message_value(messages, &messages->items[out->n], &items[out->n]))
-            return false;
-    return true;
+        return value;
+    value.is_nil = messages->n == 0;
+    value.items = items;
+    for (; value.n < messages->n; value.n++)
+        items[value.n] = message_value(messages->arena, &messages->items[value.n]);
+    return value;
 }
 
 /* ---- tools ---- */
