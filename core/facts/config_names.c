@@ -511,6 +511,20 @@ static const struct side_spelling OTHER_SIDES[] = {
     {SIDE_SERVE, "artifact", "artefact"},
     {SIDE_SERVE, "lora", "adapter"},
     {SIDE_SERVE, "adapter_path", "adapter"},
+    {SIDE_SERVE, "lora_modules", "adapter"},
+    {SIDE_SERVE, "lora_paths", "adapter"},
+    {SIDE_SERVE, "lora_adapters", "adapter"},
+    {SIDE_SERVE, "lora_scaled", "adapter"},
+    {SIDE_SERVE, "model_tag", "model"},
+    {SIDE_SERVE, "hf_repo", "model"},
+    {SIDE_SERVE, "alias", "served_model_name"},
+    {SIDE_SERVE, "tokenizer_path", "tokenizer"},
+    {SIDE_SERVE, "chat_template_file", "chat_template"},
+    {SIDE_SERVE, "chat_format", "chat_template"},
+    {SIDE_SERVE, "n_predict", "max_tokens"},
+    {SIDE_SERVE, "num_predict", "max_tokens"},
+    {SIDE_SERVE, "n_ctx", "max_model_len"},
+    {SIDE_SERVE, "max_input_length", "max_input_tokens"},
 };
 
 #define N_TRAIN_NAMES (sizeof TRAIN_NAMES / sizeof *TRAIN_NAMES)
