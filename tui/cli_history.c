@@ -22,8 +22,9 @@ static int print(struct session *session, const struct buf *text, int rc)
 }
 
 static int report_run(struct session *session, const struct run *run, struct buf *text,
-                      const struct history_report_options *how)
+                      const struct options *options)
 {
+    const struct history_report_options how = {.ascii = options->ascii, .run_id = run->id};
     struct run_facts *facts = NULL;
     const struct config_history *const *list;
     size_t n = 0, n_runs;
@@ -38,7 +39,7 @@ static int report_run(struct session *session, const struct run *run, struct buf
         rc = config_history_runs(session->store, list[i], session->arena, &runs, &n_runs, &session->err);
         if (rc == OK) {
             buf_puts(text, i ? "\n" : "");
-            history_report(text, list[i], runs, n_runs, how);
+            history_report(text, list[i], runs, n_runs, &how);
         }
     }
     if (rc == OK)
@@ -109,7 +110,7 @@ static int history(struct session *session, const struct options *options)
     if (is_own_path(path))
         rc = report_path(session, path, &text, &how);
     else if (session_find_run(session, options, path, &run))
-        rc = report_run(session, &run, &text, &how);
+        rc = report_run(session, &run, &text, options);
     else {
         buf_free(&text);
         return 2;

@@ -249,6 +249,7 @@ void app_after_action(struct app *app)
         app_show_view(app, view_by_id(view));
     else if (view && view_by_id(view))
         app_open_view(app, view_by_id(view));
+    desk->open_stays = false;
     if (request)
         prompt_open(&app->prompt, PROMPT_COMMAND, request);
     if (!app->needs_reload && !app->needs_layout)

@@ -31,7 +31,9 @@ static bool has_history(const struct app *app)
 
 static const struct view_ops *side_view(const struct app *app)
 {
-    return has_history(app) ? &view_history : &view_findings;
+    bool is_elsewhere = app->main_view == &view_history || app->second_view == &view_history;
+
+    return has_history(app) && !is_elsewhere ? &view_history : &view_findings;
 }
 
 static const struct view_ops *in_slot(const struct app *app, enum slot slot)
@@ -216,7 +218,7 @@ void app_open_view(struct app *app, const struct view_ops *ops)
 {
     enum slot slot = SLOT_MAIN;
 
-    if (is_shown(app, ops, &slot) && slot == app->focus)
+    if (is_shown(app, ops, &slot) && (slot == app->focus || app->desk.open_stays))
         return;
     app_mark_way(app);
     app_show_view(app, ops);

@@ -1,5 +1,6 @@
 /* The compare pane: the open run beside the baseline, one row for each setting, data file, curve and
  * verdict that differs. What differs is found by core/facts/compare.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct compare_row {
     enum style_role own, other; /* of the two values */
     ptrdiff_t check;            /* ROW_VERDICT: index of the desk's verdicts */
     int64_t step;               /* ROW_CURVE: where they part */
+    const struct compared_setting *setting;     /* ROW_SETTING */
     bool is_minor;              /* without effect, or stated by one run only */
 };
 
@@ -46,6 +48,7 @@ struct state {
     struct compare_row *rows;   /* those that are shown */
     size_t sort;                /* column + 1; 0: as they come */
     bool with_minor;
+    char said[200];             /* what Enter found, where it opens nothing */
 };
 
 /* ---- Rows ---- */
@@ -75,6 +78,7 @@ static void add_settings(struct state *state, const struct comparison *c)
 
         add_row(state, (struct compare_row){
                            .kind = ROW_SETTING,
+                           .setting = s,
                            .cells = {group_of(s), s->name, compared_value_text(&s->a, state->arena),
                                      compared_value_text(&s->b, state->arena)},
                            .own = s->a.setting ? STYLE_TEXT : STYLE_DIM,
@@ -299,17 +303,40 @@ static void draw(const struct view *view, struct canvas *canvas)
     table_draw(&table, canvas, view->has_focus);
 }
 
+/* Of a setting that only the other run states there is no row to stand on: its place is said. */
+static void open_setting(struct view *view, const struct compared_setting *s)
+{
+    struct state *state = view->state;
+    struct desk *desk = view->desk;
+
+    if (s->a.setting) {
+        desk->open_setting = s->name;
+        desk->open_side = s->a.setting->side;
+        desk->changed |= DESK_SETTING;
+        desk->open_view = "settings";
+        return;
+    }
+    if (!s->b.setting)
+        return;
+    int n = snprintf(state->said, sizeof state->said, "not stated by this run; %.60s has it in %.80s",
+                     name_of(desk, desk->baseline_id), facts_file_name(state->other, s->b.setting->source_id));
+    if (s->b.setting->line > 0 && n > 0 && n < (int)sizeof state->said)
+        snprintf(state->said + n, sizeof state->said - (size_t)n, ":%lld", (long long)s->b.setting->line);
+}
+
 static void open_row(struct view *view)
 {
     const struct state *state = view->state;
     struct desk *desk = view->desk;
 
+    if (desk->facts && !desk->baseline_id)
+        desk->open_view = "runs";
     if (state->table.selected >= state->table.n_rows)
         return;
     const struct compare_row *row = &state->rows[state->table.selected];
     switch (row->kind) {
     case ROW_SETTING:
-        desk->open_view = "settings";
+        open_setting(view, row->setting);
         break;
     case ROW_DATA:
         desk->open_view = "import";
@@ -331,6 +358,7 @@ static bool act(struct view *view, int action)
     struct state *state = view->state;
     struct error err;
 
+    state->said[0] = '\0';
     if (motion_table(&state->table, action, view->rows))
         return true;
     switch (action) {
@@ -373,7 +401,9 @@ static void status(const struct view *view, struct buf *out)
 {
     const struct state *state = view->state;
 
-    if (state->table.selected < state->table.n_rows)
+    if (state->said[0])
+        buf_puts(out, state->said);
+    else if (state->table.selected < state->table.n_rows)
         buf_str(out, str_first(str_of(state->rows[state->table.selected].line), 400));
 }
 

@@ -273,6 +273,7 @@ static int make_picture(struct view *view, struct error *err)
     }
     if (rc != OK)
         return rc;
+    picture_mark_commit(&state->picture, view->desk->has_effect_step ? view->desk->effect_step : NONE);
     state->has_picture = true;
     state->lr = facts_curve(facts, "learning_rate");
     state->grad_norm = facts_curve(facts, "grad_norm");
@@ -536,6 +537,11 @@ static void go(struct view *view, size_t i)
         set_cursor(view, (ptrdiff_t)state->marks[i].point);
 }
 
+static const char *heading(const struct view *view)
+{
+    return view->desk->effect_said[0] ? view->desk->effect_said : NULL;
+}
+
 const struct view_ops view_curves = {
     .id = "curves",
     .title = "curves",
@@ -549,5 +555,6 @@ const struct view_ops view_curves = {
     .line = line,
     .go = go,
     .status = curves_status,
-    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE | DESK_BASELINE,
+    .heading = heading,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE | DESK_BASELINE | DESK_EFFECT,
 };

@@ -21,8 +21,8 @@ struct picture {
     struct plot_series series[PLOT_MAX_SERIES];
     struct plot_prepared prepared[PLOT_MAX_SERIES];
     size_t n_series;                    /* 0 is the metric, then tail and eval points */
-    const struct plot_mark *marks;
-    size_t n_marks;
+    struct plot_mark *marks;            /* with room for one more */
+    size_t n_marks, n_own_marks;        /* own: without the commit */
     bool is_smoothable;                 /* not learning_rate, epoch, eval metrics */
     const char *overlap;                /* "512-540 run twice, second kept", or NULL */
     const char *other_run;              /* name of the run drawn beside it, or NULL */
@@ -54,6 +54,8 @@ void picture_title(const struct picture *picture, const struct plot *plot,
 /* Checkpoints, resumes and the end of the run as marks of the rail (curves_events.c). */
 MUST_CHECK int picture_add_marks(struct picture *picture, const struct run_facts *facts,
                                  struct arena *arena, struct error *err);
+/* Where a commit of the configuration took effect: one mark more, or none (step NONE). */
+void picture_mark_commit(struct picture *picture, int64_t step);
 /* Index of the point nearest to a step, or -1. */
 ptrdiff_t picture_point_at(const struct picture *picture, int64_t step);
 

@@ -111,13 +111,22 @@ int picture_add_marks(struct picture *picture, const struct run_facts *facts, st
     size_t segments = picture->curve->n_segments > 0 ? (size_t)picture->curve->n_segments : 0;
     struct marks marks = {.most = facts->n_artefacts + facts->n_events + segments + MAX_RECOUNTS};
 
-    marks.list = arena_array(arena, marks.most, sizeof *marks.list);
+    marks.list = arena_array(arena, marks.most + 1, sizeof *marks.list);
     if (!marks.list)
         return error_set(err, E_NOMEM, "marks of a curve");
     add_checkpoints(&marks, picture, facts);
     add_resumes(&marks, picture, facts);
     add_end(&marks, picture, facts);
     picture->marks = marks.list;
-    picture->n_marks = marks.n;
+    picture->n_marks = picture->n_own_marks = marks.n;
     return OK;
+}
+
+void picture_mark_commit(struct picture *picture, int64_t step)
+{
+    double x = x_at_step(picture, step);
+
+    picture->n_marks = picture->n_own_marks;
+    if (!isnan(x) && picture->marks)
+        picture->marks[picture->n_marks++] = (struct plot_mark){PLOT_MARK_COMMIT, x};
 }

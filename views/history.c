@@ -12,7 +12,7 @@
 enum { ACT_MARK, ACT_NEXT, ACT_PREVIOUS, ACT_LEFT, ACT_RIGHT };
 
 static const struct action ACTIONS[] = {
-    {ACT_MARK, "mark-effect", "Enter", "when the commit took effect: the run before it beside the one after"},
+    {ACT_MARK, "mark-effect", "Enter", "on the curves: when the commit took effect, the run before it beside"},
     {ACT_NEXT, "next-commit", "n", "the next older commit"},
     {ACT_PREVIOUS, "previous-commit", "N", "the next younger commit"},
     MOTION_ACTIONS,
@@ -39,7 +39,7 @@ struct state {
     size_t n_runs;
     const struct config_history *first;
     const char *heading;
-    char said[200];             /* what Enter found */
+    char said[160];             /* what Enter found */
 };
 
 /* ---- Lines ---- */
@@ -139,16 +139,27 @@ static void add_revision(struct view *view, const struct config_history *h, size
     add_runs(view, h, i);
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 static void add_dirty(struct view *view, const struct config_history *h)
 {
-    if (!h->dirty_from || !h->is_dirty)
-        return;
-    const char *slash = strrchr(h->run_file, '/');
-    add_text(view, h, -1, STYLE_WARN,
-             arena_printf(view->arena, "%s differs from %s%s", slash ? slash + 1 : h->run_file,
-                          h->dirty_from, h->n_dirty ? ": not committed" : ", though no setting does"));
-    for (size_t i = 0; i < h->n_dirty; i++)
+    if (h->dirty_from && h->is_dirty)
+        add_text(view, h, -1, STYLE_WARN,
+                 arena_printf(view->arena, "%s differs from %s%s", name_of(h->run_file), h->dirty_from,
+                              h->n_dirty ? ": not committed" : ", though no setting does"));
+    for (size_t i = 0; h->is_dirty && i < h->n_dirty; i++)
         add_change(view, h, -1, "  ~ ", &h->dirty[i]);
+    if (h->is_uncommitted)
+        add_text(view, h, -1, STYLE_WARN,
+                 arena_printf(view->arena, "%s of the work tree differs from HEAD%s", name_of(h->path),
+                              h->n_uncommitted ? ": not committed" : ", though no setting does"));
+    for (size_t i = 0; i < h->n_uncommitted; i++)
+        add_change(view, h, -1, "  ~ ", &h->uncommitted[i]);
 }
 
 static void add_history(struct view *view, const struct config_history *h, bool is_named)
@@ -187,32 +198,47 @@ static struct str cell(const void *context, size_t row, size_t column, enum styl
 
 static const char *make_heading(struct view *view, const struct config_history *h)
 {
-    const struct history_run *run;
-    const struct state *state = view->state;
-    ptrdiff_t healthy = history_last_healthy(state->runs, state->n_runs, &run);
-    struct buf text;
-
-    buf_init(&text, 1024);
-    if (h->used)
-        buf_printf(&text, "run used %.7s%s, %s", h->used, h->is_dirty ? " + dirty" : "",
-                   history_use_name(h->use));
-    if (healthy >= 0 && healthy != h->used_at)
-        buf_printf(&text, "%slast healthy under %.7s", text.n ? "; " : "", h->revisions[healthy].commit);
-    const char *heading = text.n ? arena_strdup(view->arena, text.p) : NULL;
-    buf_free(&text);
-    return heading;
+    return h->used ? arena_printf(view->arena, "run used %.7s%s, %s", h->used,
+                                  h->is_dirty && strcmp(h->dirty_from, "HEAD") != 0 ? " + dirty" : "",
+                                  history_use_name(h->use))
+                   : NULL;
 }
 
-/* The heading stands in the border, which a narrow pane has no room for: it is the last line too. */
-static void add_use(struct view *view, const struct config_history *h)
+static int add_healthy(struct view *view, const struct config_history *h, struct error *err)
+{
+    const struct state *state = view->state;
+    struct history_healthy healthy;
+    struct buf text;
+
+    if (!history_last_healthy(h, state->runs, state->n_runs, view->desk->run_id, view->arena, &healthy))
+        return error_set(err, E_NOMEM, "the last healthy run");
+    if (healthy.at < 0) {
+        if (state->n_runs > 1 && history_run_broke(state->runs, state->n_runs, view->desk->run_id))
+            add_text(view, h, -1, STYLE_DIM, "no run under this commit or an older one was healthy");
+        return OK;
+    }
+    buf_init(&text, 4096);
+    history_healthy_text(&text, h, &healthy);
+    add_text(view, h, healthy.at, STYLE_STRONG, arena_strdup(view->arena, text.p));
+    buf_free(&text);
+    for (size_t i = 0; i < healthy.n_changes; i++)
+        add_change(view, h, -1, "  ", &healthy.changes[i]);
+    if (healthy.is_rough)
+        add_text(view, h, -1, STYLE_DIM, "  on more than one branch, or by lines: see each commit");
+    return OK;
+}
+
+/* What one looks here for stands first: the commit of the run, and what changed since all was well. */
+static int add_answer(struct view *view, const struct config_history *h, struct error *err)
 {
     struct state *state = view->state;
 
     state->heading = make_heading(view, h);
-    if (state->heading)
-        add_text(view, h, -1, STYLE_STRONG, state->heading);
+    add_text(view, h, h->used_at, h->used ? STYLE_STRONG : STYLE_UNKNOWN,
+             state->heading ? state->heading : "which commit the run used is not known");
     if (h->because)
-        add_text(view, h, -1, STYLE_DIM, arena_printf(view->arena, "  %s", h->because));
+        add_text(view, h, h->used_at, STYLE_DIM, arena_printf(view->arena, "  %s", h->because));
+    return add_healthy(view, h, err);
 }
 
 static int load(struct view *view, struct error *err)
@@ -236,10 +262,10 @@ static int load(struct view *view, struct error *err)
     if (state->first && view->desk->store)
         rc = config_history_runs(view->desk->store, state->first, view->arena, &state->runs,
                                  &state->n_runs, err);
+    if (rc == OK && state->first)
+        rc = add_answer(view, state->first, err);
     for (size_t i = 0; rc == OK && i < n; i++)
         add_history(view, list[i], n > 1);
-    if (rc == OK && state->first)
-        add_use(view, state->first);
     if (rc == OK && arena_failed(view->arena))
         rc = error_set(err, E_NOMEM, "%zu lines of history", state->table.n_rows);
     if (rc != OK)
@@ -281,46 +307,69 @@ static void go_to_commit(struct view *view, int by)
         table_go(&state->table, (size_t)i, view->rows);
 }
 
-/* The first run that began after a time, and the last one before it. */
-static void runs_around(const struct state *state, int64_t time, const struct run **after,
-                        const struct run **before)
+/* The other run of the two that the commit parts stands beside this one on the curves. */
+static void set_beside(struct desk *desk, const struct history_effect *effect)
 {
-    *after = *before = NULL;
-    for (size_t i = 0; i < state->n_runs; i++) {
-        const struct run *run = &state->runs[i].run;
+    const struct history_run *beside = effect->kind == HISTORY_EFFECT_OTHER ? effect->with
+                                       : effect->kind == HISTORY_EFFECT_HERE ? effect->before
+                                                                             : NULL;
 
-        if (run->started_at == NONE)
-            continue;
-        if (run->started_at >= time && (!*after || run->started_at < (*after)->started_at))
-            *after = run;
-        if (run->started_at < time && (!*before || run->started_at > (*before)->started_at))
-            *before = run;
+    if (beside && beside->run.id != desk->run_id && beside->run.id != desk->baseline_id) {
+        desk->baseline_id = beside->run.id;
+        desk->changed |= DESK_BASELINE;
     }
 }
 
-/* A commit takes effect with the first run after it: that run and the one before stand on the curves. */
+static void say_effect(struct state *state, const char *commit, const struct history_effect *effect)
+{
+    size_t n = sizeof state->said;
+
+    switch (effect->kind) {
+    case HISTORY_EFFECT_UNKNOWN:
+        snprintf(state->said, n, "no run is known that was made under or after %.7s", commit);
+        break;
+    case HISTORY_EFFECT_RESUMED:
+        snprintf(state->said, n, "%.7s took effect at step %lld, where this run was resumed", commit,
+                 (long long)effect->step);
+        break;
+    case HISTORY_EFFECT_HERE:
+        snprintf(state->said, n, "%.7s took effect with this run%s%.60s%s", commit,
+                 effect->before ? "; " : "", effect->before ? effect->before->run.name : "",
+                 effect->before ? " before it is drawn beside" : "");
+        break;
+    case HISTORY_EFFECT_OTHER:
+        snprintf(state->said, n, "%.7s took effect with %.60s, drawn beside", commit,
+                 effect->with->run.name);
+        break;
+    }
+}
+
+/* Where it took effect stands on the curves: a mark on the rail and the cursor, or the run it began with. */
 static void mark_effect(struct view *view)
 {
     struct state *state = view->state;
     const struct item *item = selected(state);
     struct desk *desk = view->desk;
-    const struct run *after, *before;
 
-    if (!item || item->revision < 0) {
-        snprintf(state->said, sizeof state->said, "no commit stands here");
+    if (!item || item->revision < 0 || item->history != state->first) {
+        snprintf(state->said, sizeof state->said, "no commit stands here; n goes to the next one");
         return;
     }
-    const struct revision *r = &item->history->revisions[item->revision];
-    runs_around(state, r->commit_time, &after, &before);
-    if (!after) {
-        snprintf(state->said, sizeof state->said, "no run is known that began after %.7s", r->commit);
-        return;
-    }
-    snprintf(state->said, sizeof state->said, "%.7s took effect with %.60s%s%.60s", r->commit, after->name,
-             before ? "; before it " : "", before ? before->name : "");
-    const struct run *beside = after->id != desk->run_id ? after : before;
-    desk->baseline_id = beside ? beside->id : 0;
-    desk->changed |= DESK_BASELINE;
+    const char *commit = item->history->revisions[item->revision].commit;
+    const struct history_effect effect =
+        history_effect_of(item->history, state->runs, state->n_runs, desk->facts, item->revision);
+    say_effect(state, commit, &effect);
+    snprintf(desk->effect_said, sizeof desk->effect_said, "%s", state->said);
+    desk->has_effect_step = effect.step != NONE;
+    desk->effect_step = effect.step;
+    /* At its first step a run has little to show: the cursor stays where the fault is. */
+    if (effect.kind == HISTORY_EFFECT_RESUMED)
+        desk_choose_step(desk, effect.step);
+    desk->changed |= DESK_EFFECT;
+    set_beside(desk, &effect);
+    if (effect.kind != HISTORY_EFFECT_UNKNOWN)
+        desk->open_view = "curves";
+    desk->open_stays = true;
 }
 
 static bool act(struct view *view, int action)

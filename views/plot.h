@@ -45,7 +45,8 @@ MUST_CHECK int plot_prepare(struct plot_prepared *out, const struct plot_series 
 MUST_CHECK int plot_smooth_again(struct plot_prepared *prepared, const struct plot_series *series,
                                  struct arena *arena, struct error *err);
 
-enum plot_mark_kind { PLOT_MARK_CHECKPOINT, PLOT_MARK_RESUME, PLOT_MARK_END, PLOT_MARK_EVAL };
+enum plot_mark_kind { PLOT_MARK_CHECKPOINT, PLOT_MARK_RESUME, PLOT_MARK_END, PLOT_MARK_EVAL,
+                      PLOT_MARK_COMMIT };
 
 struct plot_mark {
     enum plot_mark_kind kind;

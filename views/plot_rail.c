@@ -11,7 +11,7 @@ static const struct {
 } marks[] = {
     {RAIL_NAN, 'N', STYLE_RAIL_BAD},  {RAIL_POS_INF, '^', STYLE_RAIL_BAD},
     {RAIL_NEG_INF, 'v', STYLE_RAIL_BAD}, {RAIL_END, 'X', STYLE_RAIL_BAD},
-    {RAIL_RESUME, 'R', STYLE_RAIL},   {RAIL_CLIPPED, '!', STYLE_RAIL},
+    {RAIL_COMMIT, 'G', STYLE_RAIL},   {RAIL_RESUME, 'R', STYLE_RAIL},   {RAIL_CLIPPED, '!', STYLE_RAIL},
     {RAIL_ZERO, '0', STYLE_RAIL},     {RAIL_NEGATIVE, '-', STYLE_RAIL},
     {RAIL_CHECKPOINT, 'C', STYLE_RAIL},
 };
@@ -55,6 +55,9 @@ void rail_add_mark(struct rail *rail, const struct reduce_axis *axis,
         break;
     case PLOT_MARK_END:
         rail_add(rail, (size_t)column, RAIL_END);
+        break;
+    case PLOT_MARK_COMMIT:
+        rail_add(rail, (size_t)column, RAIL_COMMIT);
         break;
     case PLOT_MARK_EVAL:                /* drawn on the curve, not here */
         break;

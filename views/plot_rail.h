@@ -13,7 +13,8 @@ enum rail_bit {
     RAIL_CLIPPED = 32,
     RAIL_ZERO = 64,
     RAIL_NEGATIVE = 128,
-    RAIL_CHECKPOINT = 256
+    RAIL_CHECKPOINT = 256,
+    RAIL_COMMIT = 512
 };
 
 struct rail {

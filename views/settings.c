@@ -176,6 +176,26 @@ static void follow_evidence(struct view *view)
     }
 }
 
+/* A setting that another pane names: the statement that decides. */
+static void follow_wish(struct view *view)
+{
+    struct desk *desk = view->desk;
+    struct state *state = view->state;
+    const char *wanted = desk->open_setting;
+    ptrdiff_t best = -1;
+
+    desk->open_setting = NULL;
+    for (size_t i = 0; wanted && i < state->table.n_rows; i++) {
+        const struct settings_row *row = &state->rows[i];
+        bool is_it = strcmp(name_of(row->setting), wanted) == 0 && row->setting->side == desk->open_side;
+
+        if (is_it && (best < 0 || row->decides))
+            best = (ptrdiff_t)i;
+    }
+    if (best >= 0)
+        table_go(&state->table, (size_t)best, view->rows > 1 ? view->rows : 2);
+}
+
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
@@ -198,6 +218,7 @@ static int load(struct view *view, struct error *err)
     sort_rows(view);
     table_go(&state->table, state->table.selected, view->rows > 1 ? view->rows : 2);
     follow_evidence(view);
+    follow_wish(view);
     return OK;
 }
 
@@ -283,5 +304,5 @@ const struct view_ops view_settings = {
     .at = table_view_at,
     .position = table_view_position,
     .status = status,
-    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE | DESK_SETTING,
 };

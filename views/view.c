@@ -34,6 +34,8 @@ void desk_choose_run(struct desk *desk, int64_t run_id)
     desk->check = -1;
     desk->evidence = 0;
     desk->step = NONE;
+    desk->effect_said[0] = '\0';
+    desk->has_effect_step = false;
     if (desk->baseline_id == run_id) {          /* no run beside itself */
         desk->baseline_id = 0;
         desk->changed |= DESK_BASELINE;

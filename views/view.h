@@ -38,6 +38,10 @@ struct desk {
     int64_t step;                       /* of the sample cursor, NONE */
     int64_t row;                        /* of the data, to open at; NONE */
     int64_t baseline_id;                /* run drawn beside, 0 none */
+    /* A commit of the configuration that was chosen in the history. */
+    char effect_said[160];              /* "a1b2c3d took effect with …"; "": none was */
+    int64_t effect_step;                /* where in this run it took effect, if has_effect_step */
+    bool has_effect_step;
     enum line_style line;
     bool ascii;
     bool is_importing;
@@ -50,10 +54,14 @@ struct desk {
     const char *search;                 /* running search, "" none */
     unsigned changed;                   /* DESK_… bits set by views, taken by the frame */
     const char *open_view;              /* a view asks the frame to open this view id; NULL */
+    bool open_stays;                    /* … and to leave the keys where they are if it is shown already */
+    const char *open_setting;           /* to stand on in the settings: canonical or raw name; NULL */
+    enum side open_side;
     const char *request;                /* a view asks the frame to run this `:` command; NULL */
 };
 
-enum { DESK_RUN = 1, DESK_CHECK = 2, DESK_EVIDENCE = 4, DESK_STEP = 8, DESK_BASELINE = 16 };
+enum { DESK_RUN = 1, DESK_CHECK = 2, DESK_EVIDENCE = 4, DESK_STEP = 8, DESK_BASELINE = 16,
+       DESK_EFFECT = 32, DESK_SETTING = 64 };
 
 struct view;
 

@@ -73,21 +73,20 @@ void history_summary_text(struct buf *out, const struct revision *r)
     }
 }
 
-ptrdiff_t history_last_healthy(const struct history_run *runs, size_t n_runs,
-                               const struct history_run **run)
+void history_healthy_text(struct buf *out, const struct config_history *history,
+                          const struct history_healthy *healthy)
 {
-    ptrdiff_t best = -1;
-
-    *run = NULL;
-    for (size_t i = 0; i < n_runs; i++) {
-        bool is_healthy = runs[i].verdict == VERDICT_PASS || runs[i].verdict == VERDICT_WARN;
-
-        if (is_healthy && runs[i].used_at >= 0 && (best < 0 || runs[i].used_at < best)) {
-            best = runs[i].used_at;
-            *run = &runs[i];
-        }
-    }
-    return best;
+    buf_printf(out, "last healthy: %.7s, run ", history->revisions[healthy->at].commit);
+    unicode_visible(out, str_of(healthy->run->run.name), false);
+    if (healthy->is_same_commit && healthy->n_changes == 0)
+        buf_puts(out, ": the same commit, its settings are not what broke");
+    else if (healthy->is_same_commit)
+        buf_puts(out, ": the same commit; not committed:");
+    else if (healthy->n_changes == 0)
+        buf_printf(out, "; %zu commit%s since", healthy->n_commits, healthy->n_commits == 1 ? "" : "s");
+    else
+        buf_printf(out, "; changed since, in %zu commit%s:", healthy->n_commits,
+                   healthy->n_commits == 1 ? "" : "s");
 }
 
 static void put_visible_line(struct buf *out, const char *before, const char *text)
@@ -168,12 +167,44 @@ static void put_dirty(struct buf *out, const struct config_history *h,
     }
 }
 
-static void put_use(struct buf *out, const struct config_history *h, const struct history_run *runs,
-                    size_t n_runs)
+static void put_uncommitted(struct buf *out, const struct config_history *h,
+                            const struct history_report_options *options)
 {
-    const struct history_run *run;
-    ptrdiff_t healthy = history_last_healthy(runs, n_runs, &run);
+    if (!h->is_uncommitted)
+        return;
+    unicode_visible(out, str_of(h->path), false);
+    buf_printf(out, " of the work tree differs from HEAD%s\n",
+               h->n_uncommitted ? " (not committed)" : ", though no setting does");
+    for (size_t i = 0; i < h->n_uncommitted; i++) {
+        buf_puts(out, "  ~ ");
+        history_change_text(out, &h->uncommitted[i], options->ascii);
+        buf_putc(out, '\n');
+    }
+}
 
+static void put_healthy(struct buf *out, const struct config_history *h, const struct history_run *runs,
+                        size_t n_runs, const struct history_report_options *options)
+{
+    struct arena *arena = arena_open((size_t)1 << 20);
+    struct history_healthy healthy;
+
+    if (arena && history_last_healthy(h, runs, n_runs, options->run_id, arena, &healthy) &&
+        healthy.at >= 0) {
+        history_healthy_text(out, h, &healthy);
+        buf_putc(out, '\n');
+        for (size_t i = 0; i < healthy.n_changes; i++) {
+            buf_puts(out, "    ");
+            history_change_text(out, &healthy.changes[i], options->ascii);
+            buf_putc(out, '\n');
+        }
+        if (healthy.is_rough)
+            buf_puts(out, "    (commits of more than one branch, or not compared setting by setting: see each)\n");
+    }
+    arena_close(arena);
+}
+
+static void put_use(struct buf *out, const struct config_history *h)
+{
     if (h->used)
         buf_printf(out, "the run used %.12s%s, %s: ", h->used, h->is_dirty ? " + dirty" : "",
                    history_use_name(h->use));
@@ -183,12 +214,6 @@ static void put_use(struct buf *out, const struct config_history *h, const struc
     buf_putc(out, '\n');
     if (h->used && h->used_at >= 0 && strcmp(h->used, h->revisions[h->used_at].commit) != 0)
         buf_printf(out, "  its configuration is that of %.12s\n", h->revisions[h->used_at].commit);
-    if (healthy >= 0) {
-        buf_printf(out, "the last commit under which a run was healthy: %.12s, run ",
-                   h->revisions[healthy].commit);
-        unicode_visible(out, str_of(run->run.name), false);
-        buf_putc(out, '\n');
-    }
 }
 
 void history_report(struct buf *out, const struct config_history *history,
@@ -210,6 +235,8 @@ void history_report(struct buf *out, const struct config_history *history,
                    (long long)(history->n_all - (int64_t)history->n_revisions));
     buf_putc(out, '\n');
     put_dirty(out, history, options);
+    put_uncommitted(out, history, options);
     if (history->because)
-        put_use(out, history, runs, n_runs);
+        put_use(out, history);
+    put_healthy(out, history, runs, n_runs, options);
 }

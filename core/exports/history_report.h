@@ -2,10 +2,11 @@
 #ifndef CORE_EXPORTS_HISTORY_REPORT_H
 #define CORE_EXPORTS_HISTORY_REPORT_H
 
-#include "core/facts/config_history.h"
+#include "core/facts/history_effect.h"
 
 struct history_report_options {
     bool ascii;
+    int64_t run_id;             /* the run that is told of; 0: none */
 };
 
 /* One history: head line, a commit with its changes, what is not committed, which commit the run used.
@@ -20,7 +21,8 @@ void history_change_text(struct buf *out, const struct config_change *change, bo
 void history_time_text(struct buf *out, int64_t time, int offset_minutes);
 /* What stands where a revision has no changes to show: "first version, 10 settings" …; may be nothing. */
 void history_summary_text(struct buf *out, const struct revision *revision);
-/* The newest revision under which a run was healthy (pass or warn), -1; *run gets it. */
-ptrdiff_t history_last_healthy(const struct history_run *runs, size_t n_runs, const struct history_run **run);
+/* "last healthy: c8e6b65, run sft-02; 2 commits since changed" … what the changes then list. */
+void history_healthy_text(struct buf *out, const struct config_history *history,
+                          const struct history_healthy *healthy);
 
 #endif

@@ -1,6 +1,7 @@
 /* Histories of configurations: what is stale, storing, loading. See config_history.h. */
 #include "core/facts/config_history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/history_parts.h"
+#include "core/facts/run_time.h"
 
 #define HEAD_BYTES    ((size_t)1 << 20)
 #define SEARCH_BYTES  ((size_t)128 << 20)
@@ -34,11 +36,11 @@ static void put_optional(struct buf *out, const char *text)
         buf_puts(out, "null");
 }
 
-static void put_dirty(struct buf *out, const struct config_history *h)
+static void put_changes(struct buf *out, const char *name, const struct config_change *changes, size_t n)
 {
-    buf_puts(out, ",\"dirty\":[");
-    for (size_t i = 0; i < h->n_dirty && i < MAX_DIRTY; i++) {
-        const struct config_change *c = &h->dirty[i];
+    buf_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < n && i < MAX_DIRTY; i++) {
+        const struct config_change *c = &changes[i];
 
         buf_puts(out, i ? ",[" : "[");
         json_write_string(out, str_of(c->name));
@@ -52,18 +54,26 @@ static void put_dirty(struct buf *out, const struct config_history *h)
 }
 
 /* Of a run's part. */
-static void put_run_head(struct buf *out, const struct config_history *h)
+static void put_run_head(struct buf *out, const struct config_history *h, int64_t began)
 {
-    buf_printf(out, "{\"use\":%d,\"used_at\":%lld,\"is_dirty\":%d", (int)h->use, (long long)h->used_at,
-               h->is_dirty);
+    buf_printf(out, "{\"use\":%d,\"is_dirty\":%d,\"is_uncommitted\":%d", (int)h->use, h->is_dirty,
+               h->is_uncommitted);
+    if (began != NONE)
+        buf_printf(out, ",\"began\":%lld", (long long)began);
     put_text(out, "repository", h->repository);
     put_text(out, "path", h->path);
     put_text(out, "problem", h->problem);
     put_text(out, "run_file", h->run_file);
+    put_text(out, "working_file", h->working_file);
+    if (h->working_file)
+        buf_printf(out, ",\"working_stamp\":\"%016llx\"", (unsigned long long)history_stamp(h->working_file));
     put_text(out, "used", h->used);
     put_text(out, "because", h->because);
+    if (h->used_at >= 0 && h->used_at < (ptrdiff_t)h->n_revisions)
+        put_text(out, "at_commit", h->revisions[h->used_at].commit);
     put_text(out, "dirty_from", h->dirty_from);
-    put_dirty(out, h);
+    put_changes(out, "dirty", h->dirty, h->n_dirty);
+    put_changes(out, "uncommitted", h->uncommitted, h->n_uncommitted);
     buf_putc(out, '}');
 }
 
@@ -86,7 +96,7 @@ static const char *text_of(const struct json *value, struct arena *arena)
     return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : NULL;
 }
 
-static void take_dirty(const struct json *list, struct arena *arena, struct config_history *h)
+static const struct config_change *take_changes(const struct json *list, struct arena *arena, size_t *n)
 {
     struct config_change *changes =
         json_is(list, JSON_ARRAY) ? arena_array(arena, list->n + 1, sizeof *changes) : NULL;
@@ -96,40 +106,60 @@ static void take_dirty(const struct json *list, struct arena *arena, struct conf
         const struct json *new = old ? old->next : NULL;
 
         if (new)
-            changes[h->n_dirty++] =
-                (struct config_change){text_of(name, arena) ? text_of(name, arena) : "",
-                                       text_of(old, arena), text_of(new, arena),
-                                       number_in(new->next, NONE)};
+            changes[(*n)++] = (struct config_change){text_of(name, arena) ? text_of(name, arena) : "",
+                                                     text_of(old, arena), text_of(new, arena),
+                                                     number_in(new->next, NONE)};
     }
-    h->dirty = changes;
+    return changes;
 }
 
-static void take_run_head(const char *head, struct arena *arena, struct config_history *h)
+/* A place in the list would not outlive the next commit: the commit is kept, and looked up in `h`. */
+struct run_part {
+    int64_t began;
+    const char *at_commit;
+};
+
+static void take_run_head(const char *head, struct arena *arena, struct config_history *h,
+                          struct run_part *part)
 {
     const struct json *tree;
 
+    *part = (struct run_part){.began = NONE};
     h->used_at = -1;
     if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
         return;
     int64_t use = number_in(json_get(tree, "use"), 0);
     h->use = use >= 0 && use <= HISTORY_USE_TIME ? (enum history_use)use : HISTORY_USE_UNKNOWN;
-    h->used_at = (ptrdiff_t)number_in(json_get(tree, "used_at"), -1);
+    part->at_commit = text_in(tree, "at_commit", arena);
     h->is_dirty = number_in(json_get(tree, "is_dirty"), 0) == 1;
     h->repository = text_in(tree, "repository", arena);
     h->path = text_in(tree, "path", arena);
     h->problem = text_in(tree, "problem", arena);
     h->run_file = text_in(tree, "run_file", arena);
+    h->working_file = text_in(tree, "working_file", arena);
     h->used = text_in(tree, "used", arena);
     h->because = text_in(tree, "because", arena);
     h->dirty_from = text_in(tree, "dirty_from", arena);
-    take_dirty(json_get(tree, "dirty"), arena, h);
+    h->is_uncommitted = number_in(json_get(tree, "is_uncommitted"), 0) == 1;
+    h->dirty = take_changes(json_get(tree, "dirty"), arena, &h->n_dirty);
+    h->uncommitted = take_changes(json_get(tree, "uncommitted"), arena, &h->n_uncommitted);
+    part->began = number_in(json_get(tree, "began"), NONE);
+}
+
+/* Shallow clones: what was fetched since makes the history longer at its end. */
+static uint64_t boundary_of(const struct repository *repository)
+{
+    return repository->n_shallow
+               ? hash_bytes(repository->shallow, repository->n_shallow * sizeof(struct git_id))
+               : 0;
 }
 
 /* Of the shared part. `notes`: a list of JSON texts. */
 static void put_history_head(struct buf *out, const struct history_place *place,
                              const struct history_walk *walk)
 {
-    buf_printf(out, "{\"n_walked\":%lld,\"head_name\":", (long long)walk->n_walked);
+    buf_printf(out, "{\"n_walked\":%lld,\"boundary\":\"%016llx\",\"head_name\":", (long long)walk->n_walked,
+               (unsigned long long)boundary_of(place->repository));
     json_write_string(out, str_of(place->head_name));
     buf_puts(out, ",\"notes\":");
     buf_str(out, walk->notes.failed ? str_of("[]") : buf_view(&walk->notes));
@@ -176,10 +206,7 @@ static int load_revisions(struct store *store, int64_t id, struct arena *arena,
     h->is_whole = stored.is_whole;
     h->n_all = stored.n_revisions;
     take_history_head(stored.head, arena, h);
-    rc = store_revisions(store, id, HISTORY_MAX_SHOWN, arena, &h->revisions, &h->n_revisions, err);
-    if (h->used_at >= (ptrdiff_t)h->n_revisions)
-        h->used_at = -1;
-    return rc;
+    return store_revisions(store, id, HISTORY_MAX_SHOWN, arena, &h->revisions, &h->n_revisions, err);
 }
 
 static int load(const struct run_facts *facts, struct error *err)
@@ -195,13 +222,16 @@ static int load(const struct run_facts *facts, struct error *err)
 
         if (!h)
             return error_set(err, E_NOMEM, "no memory for histories");
-        take_run_head(cache->stored_histories[i].head, cache->arena, h);
+        struct run_part part;
+
+        take_run_head(cache->stored_histories[i].head, cache->arena, h, &part);
         if (cache->stored_histories[i].history_id)
             rc = load_revisions(cache->store, cache->stored_histories[i].history_id, cache->arena, h, err);
         if (rc == E_NOTFOUND) {         /* replaced meanwhile by another connection */
             rc = OK;
             continue;
         }
+        h->used_at = part.at_commit ? config_history_find(h, part.at_commit) : -1;
         list[cache->n_histories++] = h;
     }
     if (rc == OK)
@@ -299,7 +329,8 @@ static int keep_revision(void *ctx, int64_t ord, const struct revision *revision
     if (rc != OK)
         return rc;
     k->n_waiting++;
-    return k->n_waiting == BATCH || ord + 1 == FIRST_BATCH ? close_batch(k, ord + 1, err) : OK;
+    return ord >= 0 && (k->n_waiting == BATCH || ord + 1 == FIRST_BATCH) ? close_batch(k, ord + 1, err)
+                                                                            : OK;
 }
 
 /* What the user writes meanwhile must not hang on a transaction of ours. */
@@ -317,19 +348,30 @@ static int yield_between(void *ctx, struct error *err)
     return k->hooks->yield ? k->hooks->yield(k->hooks->ctx, err) : OK;
 }
 
-static int keep(struct keeper *k, const struct history_target *target, bool *is_whole, struct error *err)
+/* `before`: what is known of the history that goes on; NULL: it is made from nothing. */
+struct known {
+    struct git_id head;
+    int64_t first_ord, n_walked;
+};
+
+static int keep(struct keeper *k, const struct history_target *target, const struct known *before,
+                bool *is_whole, struct error *err)
 {
     const struct audit_hooks hooks = {
-        .cancel = k->hooks ? k->hooks->cancel : NULL, .yield = yield_between, .ctx = k};
+        .cancel = k->hooks ? k->hooks->cancel : NULL,
+        .yield = before ? NULL : yield_between,     /* in between, the list would have a hole */
+        .ctx = k};
     struct history_walk walk = {
-        .target = target, .hooks = k->hooks ? &hooks : NULL, .take = keep_revision, .ctx = k};
+        .target = target, .hooks = k->hooks ? &hooks : NULL, .take = keep_revision, .ctx = k,
+        .until = before ? &before->head : NULL, .first_ord = before ? before->first_ord : 0};
     struct buf head;
     int rc = history_walk(&walk, err);
 
-    if (rc != OK && k->is_open) {
+    if ((rc != OK || (before && walk.is_stopped)) && k->is_open) {
         store_rollback(k->store);
         k->is_open = false;
     }
+    walk.n_walked += before ? before->n_walked : 0;
     buf_init(&head, HEAD_BYTES);
     put_history_head(&head, target->place, &walk);
     if (rc == OK && k->is_open)
@@ -343,6 +385,47 @@ static int keep(struct keeper *k, const struct history_target *target, bool *is_
     return rc;
 }
 
+static bool has_same_boundary(const struct stored_history *stored, const struct repository *repository,
+                              struct arena *arena, int64_t *n_walked, size_t *n_notes)
+{
+    char boundary[24];
+    const struct json *tree;
+
+    if (!stored->head || json_parse(str_of(stored->head), false, arena, &tree, NULL, NULL) != OK)
+        return false;
+    const char *known = text_in(tree, "boundary", arena);
+    const struct json *notes = json_get(tree, "notes");
+    *n_walked = number_in(json_get(tree, "n_walked"), 0);
+    *n_notes = json_is(notes, JSON_ARRAY) ? notes->n : 0;
+    snprintf(boundary, sizeof boundary, "%016llx", (unsigned long long)boundary_of(repository));
+    return known && strcmp(known, boundary) == 0;
+}
+
+/* The new commits before the ones that are kept; NOTFOUND: all of it has to be walked. */
+static int go_on(struct keeper *k, const struct history_target *target, const struct stored_history *stored,
+                 int64_t n_walked, bool *is_whole, struct error *err)
+{
+    struct known before = {.n_walked = n_walked};
+    char head[GIT_ID_HEX + 1];
+    int64_t n_new;
+
+    if (!git_id_parse(str_of(stored->head_id), &before.head))
+        return E_NOTFOUND;
+    int rc = history_count_new(target, &before.head, k->hooks, &n_new, err);
+    if (rc != OK || n_new < 0 || n_new > FIRST_BATCH)
+        return rc == E_NOMEM ? rc : E_NOTFOUND;
+    rc = store_history_first(k->store, stored->id, &before.first_ord, err);
+    git_id_hex(&target->place->head, head);
+    if (rc == OK)
+        rc = store_history_go_on(k->store, stored->id, head, err);
+    if (rc != OK)
+        return rc;
+    before.first_ord -= n_new;
+    k->history_id = stored->id;
+    k->shown[k->n_shown - 1].history_id = stored->id;
+    return keep(k, target, &before, is_whole, err);
+}
+
 /* The history of the target in the cache: what is there when HEAD is the same, else a new one. */
 static int history_in_cache(struct keeper *k, const struct history_target *target, struct arena *arena,
                             bool *is_whole, struct error *err)
@@ -350,14 +433,20 @@ static int history_in_cache(struct keeper *k, const struct history_target *targe
     char head[GIT_ID_HEX + 1];
     struct stored_history stored;
     struct error why;
+    int64_t n_walked = 0;
+    size_t n_notes = 0;
     int rc = store_history_find(k->store, target->place->path, target->path, arena, &stored, &why);
 
     git_id_hex(&target->place->head, head);
     if (rc == OK && stored.is_whole && stored.version == HISTORY_VERSION &&
-        strcmp(stored.head_id, head) == 0) {
+        has_same_boundary(&stored, target->place->repository, arena, &n_walked, &n_notes)) {
         k->history_id = stored.id;
         *is_whole = true;
-        return OK;
+        if (strcmp(stored.head_id, head) == 0)
+            return OK;
+        int on = n_notes ? E_NOTFOUND : go_on(k, target, &stored, n_walked, is_whole, err);
+        if (on != E_NOTFOUND)
+            return on;
     }
     if (rc != OK && rc != E_NOTFOUND) {
         if (err)
@@ -371,7 +460,7 @@ static int history_in_cache(struct keeper *k, const struct history_target *targe
         return rc;
     k->history_id = stored.id;
     k->shown[k->n_shown - 1].history_id = stored.id;
-    return keep(k, target, is_whole, err);
+    return keep(k, target, NULL, is_whole, err);
 }
 
 /* ---- Refreshing ---- */
@@ -396,6 +485,22 @@ static uint64_t key_of(const struct history_search *s)
     return hash | (uint64_t)1 << 62;    /* never the small number of an unfinished one */
 }
 
+/* The file of the work tree need not be one of the run's own, whose times are in the key. */
+static bool has_same_working_file(const char *head, struct arena *arena)
+{
+    const struct json *tree;
+    char stamp[24];
+
+    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
+        return false;
+    const char *path = text_in(tree, "working_file", arena);
+    const char *known = text_in(tree, "working_stamp", arena);
+    if (!path || !known)
+        return true;
+    snprintf(stamp, sizeof stamp, "%016llx", (unsigned long long)history_stamp(path));
+    return strcmp(stamp, known) == 0;
+}
+
 static bool is_fresh(const struct run_facts *facts, const struct history_search *s, uint64_t key)
 {
     const struct facts_cache *cache = facts->cache;
@@ -403,17 +508,19 @@ static bool is_fresh(const struct run_facts *facts, const struct history_search 
     if (s->n_places == 0)
         return cache->n_stored_histories == 0;
     for (size_t i = 0; i < cache->n_stored_histories; i++)
-        if (cache->stored_histories[i].key != key)
+        if (cache->stored_histories[i].key != key ||
+            !has_same_working_file(cache->stored_histories[i].head, s->arena))
             return false;
     return cache->n_stored_histories > 0;
 }
 
-static const char *run_head(const struct config_history *h, struct arena *arena)
+static const char *run_head(const struct run_facts *facts, const struct config_history *h,
+                            struct arena *arena)
 {
     struct buf out;
 
     buf_init(&out, HEAD_BYTES);
-    put_run_head(&out, h);
+    put_run_head(&out, h, run_began(facts));
     const char *text = out.failed ? "{}" : arena_strdup(arena, out.p);
     buf_free(&out);
     return text;
@@ -429,7 +536,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
     bool is_whole = true;
     int rc = OK;
 
-    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = run_head(&h, s->arena)};
+    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = run_head(facts, &h, s->arena)};
     if (!target->path)
         return OK;
     rc = history_in_cache(k, target, s->arena, &is_whole, err);
@@ -437,7 +544,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
         h.problem = err ? arena_strdup(s->arena, err->message) : "it cannot be read";
         row->history_id = 0;
         row->key = key;
-        row->head = run_head(&h, s->arena);
+        row->head = run_head(facts, &h, s->arena);
         return OK;
     }
     if (rc == OK)
@@ -446,7 +553,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
         rc = history_use_find(facts, target, s->arena, &h, err);
     row->history_id = k->history_id;
     row->key = is_whole ? key : 0;
-    row->head = run_head(&h, s->arena);
+    row->head = run_head(facts, &h, s->arena);
     return rc;
 }
 
@@ -541,11 +648,14 @@ int config_history_runs(struct store *store, const struct config_history *histor
     for (size_t i = 0; rc == OK && i < n_rows && n_out < MAX_RUNS; i++) {
         struct config_history own = {.id = 0};
 
-        take_run_head(rows[i].head, arena, &own);
+        struct run_part part;
+
+        take_run_head(rows[i].head, arena, &own, &part);
         rc = store_run_by_id(store, rows[i].run_id, arena, &list[n_out].run, err);
         if (rc == OK)
             rc = worst_of(store, &list[n_out].run, arena, &list[n_out].verdict, err);
-        list[n_out++].used_at = own.used_at;
+        list[n_out].began = part.began;
+        list[n_out++].used_at = part.at_commit ? config_history_find(history, part.at_commit) : -1;
     }
     if (rc != OK)
         return rc;

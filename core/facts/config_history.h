@@ -12,7 +12,7 @@
 #include "core/facts/config_diff.h"
 #include "core/facts/run_facts.h"
 
-#define HISTORY_VERSION   1         /* raise when the same repository would be read differently */
+#define HISTORY_VERSION   2         /* raise when the same repository would be read differently */
 #define HISTORY_MAX_SHOWN 20000     /* newest revisions that are loaded */
 
 /* How the commit was found that the run used, the surest first. */
@@ -20,7 +20,7 @@ enum history_use {
     HISTORY_USE_UNKNOWN,
     HISTORY_USE_RECORDED,           /* the run wrote a commit's hash down */
     HISTORY_USE_CONTENT,            /* the file found with the run is equal to it */
-    HISTORY_USE_SETTINGS,           /* … states the same settings */
+    HISTORY_USE_SETTINGS,           /* that file, or the arguments that the run noted, state the same settings */
     HISTORY_USE_TIME                /* the last one before the run began */
 };
 
@@ -44,6 +44,10 @@ struct config_history {
     const struct config_change *dirty; size_t n_dirty;  /* from there to run_file */
     const char *dirty_from;         /* "a1b2c3d" or "HEAD": what run_file was compared with; NULL: not */
     bool is_dirty;                  /* run_file differs, if only by comments */
+    const char *working_file;       /* of the work tree; NULL: it has none */
+    /* The file of the work tree beside HEAD, where run_file is another; else nothing. */
+    const struct config_change *uncommitted; size_t n_uncommitted;
+    bool is_uncommitted;
 };
 
 /* The histories of the run, the one of its main configuration first. *n may be 0. */
@@ -70,6 +74,7 @@ MUST_CHECK int config_histories_of_path(const char *path, struct arena *arena,
 struct history_run {
     struct run run;
     ptrdiff_t used_at;              /* revision, -1 not known */
+    int64_t began;                  /* seconds since 1970, NONE */
     enum verdict verdict;           /* the worst of its checks that are not dismissed */
 };
 MUST_CHECK int config_history_runs(struct store *store, const struct config_history *history,

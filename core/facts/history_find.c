@@ -339,7 +339,7 @@ static int match(struct history_search *s, struct history_place *place, const ch
 }
 
 static void add_target(struct history_search *s, struct history_place *place, const char *path,
-                       const char *run_file, bool is_working_file)
+                       const char *run_file, const char *working_file)
 {
     for (size_t i = 0; i < s->n_targets; i++)
         if (s->targets[i].place == place && path && s->targets[i].path &&
@@ -348,7 +348,7 @@ static void add_target(struct history_search *s, struct history_place *place, co
     if (s->n_targets == HISTORY_MAX_TARGETS)
         return;
     s->targets[s->n_targets++] = (struct history_target){
-        .place = place, .path = path, .run_file = run_file, .is_working_file = is_working_file,
+        .place = place, .path = path, .run_file = run_file, .working_file = working_file,
         .problem = place->problem};
 }
 
@@ -373,6 +373,41 @@ static void unpack(struct history_search *s, struct history_place *place)
         place->problem = arena_strdup(s->arena, why.message);
 }
 
+/* The file of the work tree that a path of the repository is, NULL when none is there. */
+static const char *working_file_of(struct history_search *s, const struct history_place *place,
+                                   const char *path)
+{
+    struct stat st;
+    const char *file = place->repository->work_folder
+                           ? arena_printf(s->arena, "%s/%s", place->repository->work_folder, path)
+                           : NULL;
+
+    return file && lstat(file, &st) == 0 && S_ISREG(st.st_mode) ? file : NULL;
+}
+
+/* What a run keeps of its configuration says what it used; the file of the work tree, what is there now. */
+static int add_own_copies(struct history_search *s, struct history_place *place, size_t from,
+                          struct error *err)
+{
+    const char *path;
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && s->n_targets > from && i < s->n_files; i++) {
+        const char *inside = repository_path_of(place->repository, s->files[i]);
+
+        if (inside && is_tracked(place, inside))
+            continue;
+        rc = match(s, place, s->files[i], &path, err);
+        for (size_t k = from; rc == OK && path && k < s->n_targets; k++) {
+            struct history_target *target = &s->targets[k];
+
+            if (strcmp(target->path, path) == 0 && target->run_file == target->working_file)
+                target->run_file = s->files[i];
+        }
+    }
+    return rc;
+}
+
 static int targets_in(struct history_search *s, struct history_place *place, struct error *err)
 {
     size_t before = s->n_targets;
@@ -381,23 +416,25 @@ static int targets_in(struct history_search *s, struct history_place *place, str
 
     unpack(s, place);
     if (place->problem) {
-        add_target(s, place, NULL, NULL, false);
+        add_target(s, place, NULL, NULL, NULL);
         return OK;
     }
     for (size_t i = 0; i < s->n_files; i++) {
         path = repository_path_of(place->repository, s->files[i]);
         if (path && is_tracked(place, path))
-            add_target(s, place, path, s->files[i], true);
+            add_target(s, place, path, s->files[i], s->files[i]);
     }
+    rc = add_own_copies(s, place, before, err);
     for (size_t i = 0; rc == OK && s->n_targets == before && i < s->n_files; i++) {
         rc = match(s, place, s->files[i], &path, err);
         if (rc == OK && path)
-            add_target(s, place, path, s->files[i], false);
+            add_target(s, place, path, s->files[i], working_file_of(s, place, path));
     }
     if (rc == OK && s->n_targets == before && s->facts) {
         rc = match(s, place, NULL, &path, err);
+        const char *working = rc == OK && path ? working_file_of(s, place, path) : NULL;
         if (rc == OK && path)
-            add_target(s, place, path, NULL, false);
+            add_target(s, place, path, working, working);
     }
     return rc;
 }
@@ -436,7 +473,7 @@ static int look_for_config(void *ctx, const struct tree_file *file, struct error
     arena_reset(named->scratch);
     if (config_text_read(config_form_of(file->path), object.bytes, named->scratch, &text, NULL) == OK &&
         config_text_n_known(&text) >= 2)
-        add_target(s, named->place, arena_strdup(s->arena, file->path), NULL, false);
+        add_target(s, named->place, arena_strdup(s->arena, file->path), NULL, NULL);
     object_free(&object);
     return OK;
 }
@@ -510,7 +547,9 @@ int history_search_path(struct history_search *search, const char *path, struct 
         inside = repository_path_of(repository, real);
     if (!inside)
         return targets_of_repository(s, place, err);
-    add_target(s, place, inside, stat(real, &st) == 0 ? real : NULL, true);
+    if (stat(real, &st) != 0)
+        real = NULL;
+    add_target(s, place, inside, real, real);
     return OK;
 }
 

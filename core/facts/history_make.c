@@ -196,10 +196,11 @@ static int walk_rows(struct maker *m, struct history *history, struct error *err
 
 int history_walk(struct history_walk *walk, struct error *err)
 {
-    struct maker m = {.walk = walk, .repository = walk->target->place->repository,
+    struct maker m = {.walk = walk, .ord = walk->first_ord, .repository = walk->target->place->repository,
                       .held = {{.arena = arena_open(SCRATCH_BYTES)}, {.arena = arena_open(SCRATCH_BYTES)}},
                       .scratch = arena_open(SCRATCH_BYTES)};
-    const struct history_options options = {.from = &walk->target->place->head, .step = on_step, .ctx = &m};
+    const struct history_options options = {.from = &walk->target->place->head, .step = on_step, .ctx = &m,
+                                            .until = walk->until};
     struct history *history = NULL;
     struct history_sum sum;
     int rc = m.held[0].arena && m.held[1].arena && m.scratch ? OK
@@ -217,11 +218,39 @@ int history_walk(struct history_walk *walk, struct error *err)
         walk->n_walked = sum.n_commits;
     }
     buf_putc(&walk->notes, ']');
-    walk->n_revisions = m.ord;
+    walk->n_revisions = m.ord - walk->first_ord;
     walk->is_stopped = rc == E_CANCELLED;
     history_close(history);
     arena_close(m.held[0].arena);
     arena_close(m.held[1].arena);
     arena_close(m.scratch);
     return rc == E_CANCELLED ? OK : rc;
+}
+
+#define MAX_NEW_COMMITS 5000            /* beyond it the first rows would wait */
+
+int history_count_new(const struct history_target *target, const struct git_id *until,
+                      const struct audit_hooks *hooks, int64_t *n_revisions, struct error *err)
+{
+    struct history_walk walk = {.hooks = hooks};
+    struct maker m = {.walk = &walk};
+    const struct history_options options = {.from = &target->place->head, .step = on_step, .ctx = &m,
+                                            .until = until, .max_commits = MAX_NEW_COMMITS};
+    struct history *history = NULL;
+    struct history_row row;
+    struct history_sum sum;
+    int64_t n = 0;
+    int rc = history_open(&history, target->place->repository, target->path, &options, err);
+
+    *n_revisions = -1;
+    if (rc != OK)
+        return rc;
+    while ((rc = history_next(history, &row, err)) == 1)
+        n++;
+    history_sum(history, &sum);
+    if (rc == OK && sum.reached_until && !sum.ends_shallow && !sum.is_bounded && !sum.n_missing_commits &&
+        !sum.n_missing_contents)
+        *n_revisions = n;
+    history_close(history);
+    return rc;
 }

@@ -23,8 +23,8 @@ struct history_place {                  /* a repository, or why it cannot be rea
 struct history_target {
     struct history_place *place;
     const char *path;                   /* in the repository; NULL: nothing of the run is in it */
-    const char *run_file;               /* or NULL */
-    bool is_working_file;               /* run_file is the file of the work tree itself */
+    const char *run_file;               /* the run's own copy, else the working file; or NULL */
+    const char *working_file;           /* the file of the work tree itself; NULL: it is not below one */
     const char *problem;
 };
 
@@ -58,12 +58,19 @@ struct history_walk {
     const struct audit_hooks *hooks;
     history_take_fn *take;
     void *ctx;
+    const struct git_id *until;         /* the head of a history that is known: only what is newer; or NULL */
+    int64_t first_ord;                  /* of the newest revision */
     /* Set by the walk. */
     int64_t n_revisions, n_walked;
     bool is_stopped;
     struct buf notes;                   /* a JSON list of texts */
 };
 MUST_CHECK int history_walk(struct history_walk *walk, struct error *err);
+/* How many revisions lie between HEAD and a commit behind which nothing has changed, or -1 when that cannot
+ * be told without looking at all: nothing is compared and nothing taken. */
+MUST_CHECK int history_count_new(const struct history_target *target, const struct git_id *until,
+                                 const struct audit_hooks *hooks, int64_t *n_revisions,
+                                 struct error *err);
 /* What both texts of a revision differ in, read from the repository. */
 MUST_CHECK int history_text(struct repository *repository, const char *blob, struct arena *arena,
                             struct str *out, struct error *err);

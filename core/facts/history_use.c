@@ -6,6 +6,7 @@
 
 #include "core/facts/facts_cache.h"
 #include "core/facts/history_parts.h"
+#include "core/facts/run_time.h"
 #include "core/read/source.h"
 
 #define MAX_COMPARED 20                 /* newest versions whose settings are compared */
@@ -208,26 +209,112 @@ static ptrdiff_t nearest(const struct history_target *target, struct str text,
     return best;
 }
 
-static bool find_by_text(const struct history_target *target, struct str text, int64_t started,
-                         struct arena *arena, struct arena *scratch, struct config_history *out)
+static bool is_own_copy(const struct history_target *target)
 {
-    const char *name = name_of_file(target->run_file);
+    return target->run_file && target->run_file != target->working_file;
+}
+
+static bool find_equal(const struct history_target *target, struct str text, int64_t started,
+                       struct arena *arena, struct arena *scratch, struct config_history *out)
+{
     ptrdiff_t at = equal_revision(text, out, started, scratch);
 
-    if (at >= 0) {
-        use_revision(out, at, HISTORY_USE_CONTENT, arena_printf(arena, "%s is equal to it", name));
-        return true;
-    }
+    if (at >= 0)
+        use_revision(out, at, HISTORY_USE_CONTENT,
+                     arena_printf(arena, "%s%s is equal to it", name_of_file(target->run_file),
+                                  is_own_copy(target) ? "" : " of the work tree"));
+    return at >= 0;
+}
+
+/* `is_near`: a version that states other settings as well is taken. */
+static bool find_like(const struct history_target *target, struct str text, bool is_near,
+                      struct arena *arena, struct arena *scratch, struct config_history *out)
+{
+    const char *name = name_of_file(target->run_file);
     size_t n_other = 0;
-    at = nearest(target, text, out, scratch, &n_other);
-    /* A version that is only near does not outdo the time. */
-    if (at < 0 || (n_other && started != NONE))
+    ptrdiff_t at = nearest(target, text, out, scratch, &n_other);
+
+    if (at < 0 || (n_other && !is_near))
         return false;
     use_revision(out, at, HISTORY_USE_SETTINGS,
                  n_other ? arena_printf(arena, "%s is nearest to it, %zu %s", name, n_other,
                                         n_other == 1 ? "setting is another" : "settings are others")
                          : arena_printf(arena, "%s states the same settings", name));
     return true;
+}
+
+/* ---- By the arguments that the run noted ---- */
+
+#define MIN_AGREED 3
+
+/* Not what the file of the work tree says, nor one outside the run's folder: that is no note of the run. */
+static bool is_noted_by_run(const struct run_facts *facts, const struct history_target *target,
+                            const struct setting *s)
+{
+    const struct source *source = NULL;
+    size_t n = facts->run.folder ? strlen(facts->run.folder) : 0;
+
+    if (s->side != SIDE_TRAIN || !s->name || !s->value)
+        return false;
+    for (size_t i = 0; !source && i < facts->n_sources; i++)
+        if (facts->sources[i].id == s->source_id)
+            source = &facts->sources[i];
+    if (!source || !source->role || strcmp(source->role, "config") != 0)
+        return source != NULL;
+    return n && strncmp(source->path, facts->run.folder, n) == 0 && source->path[n] == '/' &&
+           (!target->working_file || strcmp(source->path, target->working_file) != 0);
+}
+
+/* 1: noted with that value, -1: with others only, 0: not noted. */
+static int agrees(const struct run_facts *facts, const struct history_target *target,
+                  const struct setting *of_version)
+{
+    int answer = 0;
+
+    for (size_t i = 0; of_version->name && of_version->value && i < facts->n_settings; i++) {
+        const struct setting *own = &facts->settings[i];
+
+        if (!own->name || strcmp(own->name, of_version->name) != 0 || 
+            !is_noted_by_run(facts, target, own))
+            continue;
+        if (config_values_are_equal(own->value, of_version->value))
+            return 1;
+        answer = -1;
+    }
+    return answer;
+}
+
+/* Of the newest versions that the run's notes contradict in nothing, the last one before it began. */
+static bool find_by_arguments(const struct run_facts *facts, const struct history_target *target,
+                              int64_t started, struct arena *scratch, struct config_history *out)
+{
+    ptrdiff_t best = -1;
+
+    for (size_t i = 0; i < out->n_revisions && i < MAX_COMPARED; i++) {
+        const struct revision *r = &out->revisions[i];
+        struct config_text text;
+        struct str version;
+        size_t n_same = 0, n_other = 0;
+
+        arena_reset(scratch);
+        if ((started != NONE && r->commit_time > started) || !r->blob ||
+            history_text(target->place->repository, r->blob, scratch, &version, NULL) != OK ||
+            config_text_read(config_form_of(r->path), version, scratch, &text, NULL) != OK)
+            continue;
+        for (size_t k = 0; k < text.n; k++) {
+            int answer = agrees(facts, target, &text.settings[k]);
+
+            n_same += answer > 0;
+            n_other += answer < 0;
+        }
+        if (n_same >= MIN_AGREED && n_other == 0) {
+            best = (ptrdiff_t)i;
+            break;
+        }
+    }
+    if (best >= 0)
+        use_revision(out, best, HISTORY_USE_SETTINGS, "the newest one that the run's own arguments agree with");
+    return best >= 0;
 }
 
 /* ---- By time ---- */
@@ -247,61 +334,131 @@ static bool find_by_time(int64_t started, struct config_history *out)
 
 /* ---- What is not committed ---- */
 
-static void compare_with(const struct history_target *target, const struct revision *r, struct str text,
-                         const char *from, struct arena *arena, struct config_history *out)
+struct difference {
+    const struct config_change *changes;
+    size_t n;
+    bool is_there;                      /* the texts are not equal, if only in comments */
+    bool is_known;
+};
+
+static struct difference differs_from(const struct history_target *target, const char *blob,
+                                      const char *path, struct str text, struct arena *arena)
 {
+    struct difference out = {.n = 0};
     struct config_diff diff;
     struct str version;
 
-    if (!r->blob || history_text(target->place->repository, r->blob, arena, &version, NULL) != OK)
-        return;
-    out->dirty_from = from;
-    out->is_dirty = !str_eq(version, text) && !str_eq(without_cr(version, arena), without_cr(text, arena));
-    if (!out->is_dirty || config_diff_texts(r->path, version, text, arena, &diff, NULL) != OK)
-        return;
-    out->dirty = diff.changes;
-    out->n_dirty = diff.n;
+    if (!blob || history_text(target->place->repository, blob, arena, &version, NULL) != OK)
+        return out;
+    out.is_known = true;
+    out.is_there = !str_eq(version, text) && !str_eq(without_cr(version, arena), without_cr(text, arena));
+    if (out.is_there && config_diff_texts(path, version, text, arena, &diff, NULL) == OK) {
+        out.changes = diff.changes;
+        out.n = diff.n;
+    }
+    return out;
+}
+
+/* HEAD's own version: the newest revision may stand on a branch whose change a merge did not take. */
+static struct difference differs_from_head(const struct history_target *target, struct str text,
+                                           struct arena *arena)
+{
+    struct tree_entry entry;
+    struct git_id tree;
+    char hex[GIT_ID_HEX + 1];
+
+    if (repository_tree(target->place->repository, &target->place->head, &tree, NULL) != OK ||
+        tree_find(target->place->repository->objects, &tree, target->path, &entry, NULL) != OK ||
+        !entry.mode)
+        return (struct difference){.n = 0};
+    git_id_hex(&entry.id, hex);
+    return differs_from(target, hex, target->path, text, arena);
+}
+
+static void take_dirty(struct config_history *out, const struct difference *d, const char *from)
+{
+    out->dirty_from = d->is_known ? from : NULL;
+    out->is_dirty = d->is_there;
+    out->dirty = d->changes;
+    out->n_dirty = d->n;
 }
 
 static void find_dirty(const struct history_target *target, struct str text, struct arena *arena,
                        struct config_history *out)
 {
-    /* The file of the work tree is as it is now: what it is compared with is HEAD's version. */
-    if (target->is_working_file && out->n_revisions)
-        compare_with(target, &out->revisions[0], text, "HEAD", arena, out);
-    else if (out->used_at >= 0)
-        compare_with(target, &out->revisions[out->used_at], text,
-                     arena_strndup(arena, out->revisions[out->used_at].commit, 7), arena, out);
+    struct difference d;
+
+    if (!is_own_copy(target)) {
+        d = differs_from_head(target, text, arena);
+        take_dirty(out, &d, "HEAD");
+    } else if (out->used_at >= 0) {
+        const struct revision *r = &out->revisions[out->used_at];
+
+        d = differs_from(target, r->blob, r->path, text, arena);
+        take_dirty(out, &d, arena_strndup(arena, r->commit, 7));
+    }
+}
+
+/* What will be used next: the work tree has gone on since the run made its copy. */
+static void find_uncommitted(const struct history_target *target, struct arena *arena,
+                             struct config_history *out)
+{
+    char *text = NULL;
+    size_t n = 0;
+
+    if (!is_own_copy(target) || !target->working_file ||
+        source_slurp(target->working_file, CONFIG_TEXT_BYTES, &text, &n, NULL) != OK)
+        return;
+    struct difference d = differs_from_head(target, str_from(text, n), arena);
+    out->uncommitted = d.changes;
+    out->n_uncommitted = d.n;
+    out->is_uncommitted = d.is_there;
+    free(text);
+}
+
+/* ---- All of it ---- */
+
+static bool find_use(const struct run_facts *facts, const struct history_target *target,
+                     const struct str *content, struct arena *arena, struct arena *scratch,
+                     struct config_history *out)
+{
+    int64_t started = run_began(facts);
+    const struct str *copy = is_own_copy(target) ? content : NULL;
+
+    if (find_recorded(facts, target, arena, out))
+        return true;
+    if (copy && (find_equal(target, *copy, started, arena, scratch, out) ||
+                 find_like(target, *copy, false, arena, scratch, out)))
+        return true;
+    if (find_by_arguments(facts, target, started, scratch, out) || find_by_time(started, out))
+        return true;
+    if (copy)
+        return find_like(target, *copy, true, arena, scratch, out);
+    return content && started == NONE && find_equal(target, *content, NONE, arena, scratch, out);
 }
 
 int history_use_find(const struct run_facts *facts, const struct history_target *target,
                      struct arena *arena, struct config_history *out, struct error *err)
 {
     struct arena *scratch = arena_open(SCRATCH_BYTES);
-    int64_t started = facts ? facts->run.started_at : NONE;
     char *text = NULL;
     size_t n = 0;
 
     if (!scratch)
         return error_set(err, E_NOMEM, "a file's history");
     out->run_file = target->run_file;
+    out->working_file = target->working_file;
     out->used_at = -1;
     bool has_text = target->run_file &&
                     source_slurp(target->run_file, CONFIG_TEXT_BYTES, &text, &n, NULL) == OK;
     struct str content = str_from(text, n);
-    bool is_found = facts && find_recorded(facts, target, arena, out);
-    /* A working file says what is there now; a copy beside the run what was there then. */
-    if (!is_found && facts && target->is_working_file)
-        is_found = find_by_time(started, out);
-    if (!is_found && facts && has_text)
-        is_found = find_by_text(target, content, started, arena, scratch, out);
-    if (!is_found && facts)
-        is_found = find_by_time(started, out);
+    bool is_found = facts && find_use(facts, target, has_text ? &content : NULL, arena, scratch, out);
     if (facts && !is_found && !out->because)
         out->because = "no hash was recorded, no version is equal to the run's file, and its start is not "
                        "known";
     if (has_text)
         find_dirty(target, content, arena, out);
+    find_uncommitted(target, arena, out);
     free(text);
     arena_close(scratch);
     return arena_failed(arena) ? error_set(err, E_NOMEM, "a file's history") : OK;

@@ -24,6 +24,8 @@ struct history {
     struct history_options options;
     struct path_cache *path;
     char *path_text, *older_path;       /* followed now; of the last row's parent */
+    bool has_moved;                     /* the path is not the first one any more */
+    struct git_id until;                /* options.until, or none */
     char *row_path;                     /* of the last row when the path has moved on since */
 
     struct waiting *heap;
@@ -208,6 +210,7 @@ static int follow(struct history *h, const char *path, struct error *err)
     }
     path_cache_close(h->path);
     free(h->row_path);
+    h->has_moved = h->path_text != NULL;
     h->row_path = h->path_text;
     h->path_text = text;
     h->path = cache;
@@ -226,6 +229,8 @@ int history_open(struct history **out, struct repository *repository, const char
     h->repository = repository;
     if (options)
         h->options = *options;
+    if (h->options.until)
+        h->until = *h->options.until;
     if (h->options.max_commits <= 0)
         h->options.max_commits = HISTORY_MAX_COMMITS;
     buf_init(&h->author, SUBJECT_BYTES);
@@ -422,6 +427,11 @@ int history_next(struct history *history, struct history_row *row, struct error 
                 return rc;
         }
         struct waiting at = pop(h);
+        if (h->n_heap == 0 && !h->has_moved && !git_id_is_none(&h->until) &&
+            git_id_is(&at.id, &h->until)) {
+            h->sum.reached_until = true;
+            return 0;
+        }
         h->sum.n_commits++;
         rc = look_at(h, &at, row, err);
     }

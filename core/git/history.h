@@ -34,6 +34,9 @@ struct history_options {
     int (*step)(void *ctx, int64_t n_commits, struct error *err);
     void *ctx;
     int64_t max_commits;                /* 0: HISTORY_MAX_COMMITS */
+    /* A commit from which the rest is known: the walk ends there when all that is left lies behind it and
+     * the path is still the first one, so that the rest would be the same. NULL: none. */
+    const struct git_id *until;
 };
 #define HISTORY_MAX_COMMITS 2000000
 
@@ -52,6 +55,7 @@ struct history_sum {
     int64_t n_missing_contents;         /* not fetched, so not compared in looking for an origin */
     bool ends_shallow;                  /* reached the boundary of a shallow clone */
     bool is_cut;                        /* more commits than max_commits */
+    bool reached_until;                 /* ended at options.until; it is not counted */
     bool is_bounded;                    /* an origin was looked for among some files only */
     const char *first_problem;          /* of a damaged object; NULL */
 };

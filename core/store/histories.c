@@ -5,7 +5,7 @@
 
 #define HISTORY_COLUMNS \
     "SELECT id, repository, path, head_id, version, is_whole, head," \
-    " (SELECT coalesce(max(ord) + 1, 0) FROM revision WHERE history_id = git_history.id)" \
+    " (SELECT coalesce(max(ord) - min(ord) + 1, 0) FROM revision WHERE history_id = git_history.id)" \
     " FROM git_history"
 
 static void fill_history(sqlite3_stmt *row, struct arena *arena, void *item)
@@ -200,7 +200,7 @@ static void fill_change(sqlite3_stmt *row, struct arena *arena, void *item)
 }
 
 /* The changes stand in one list in order of their revision: each gets its stretch. */
-static int share_out(const struct db_list *rows, struct revision *revisions, size_t n,
+static int share_out(const struct db_list *rows, int64_t first, struct revision *revisions, size_t n,
                      struct arena *arena, struct error *err)
 {
     const struct change_row *row = rows->items;
@@ -210,13 +210,46 @@ static int share_out(const struct db_list *rows, struct revision *revisions, siz
         return error_set(err, E_NOMEM, "the changes of a history");
     for (size_t i = 0; i < rows->n; i++) {
         changes[i] = row[i].change;
-        if (row[i].ord < 0 || (size_t)row[i].ord >= n)
+        int64_t at = row[i].ord - first;
+        if (at < 0 || (size_t)at >= n)
             continue;
-        struct revision *r = &revisions[row[i].ord];
+        struct revision *r = &revisions[at];
         if (r->n_changes++ == 0)
             r->changes = &changes[i];
     }
     return OK;
+}
+
+int store_history_first(struct store *store, int64_t history_id, int64_t *ord, struct error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = db_prepare(store, "SELECT coalesce(min(ord), 0) FROM revision WHERE history_id = ?1",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, history_id);
+    rc = db_step(store, statement, err);
+    if (rc == 1)
+        *ord = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return rc < 0 ? rc : OK;
+}
+
+/* HEAD has moved on, and what is kept stays: newer revisions are added before it. */
+int store_history_go_on(struct store *store, int64_t history_id, const char *head_id, struct error *err)
+{
+    sqlite3_stmt *statement;
+
+    db_batch_leave(store);
+    int rc = db_prepare(store, "UPDATE git_history SET head_id = ?2, is_whole = 0 WHERE id = ?1",
+                        &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, history_id);
+    db_bind_text(store, statement, 2, head_id);
+    return db_run(store, statement, err);
 }
 
 int store_revisions(struct store *store, int64_t history_id, int64_t limit, struct arena *arena,
@@ -225,7 +258,13 @@ int store_revisions(struct store *store, int64_t history_id, int64_t limit, stru
     struct db_list list = {.arena = arena, .item_bytes = sizeof(struct revision)};
     struct db_list changes = {.arena = arena, .item_bytes = sizeof(struct change_row)};
     sqlite3_stmt *statement;
-    int rc = db_prepare(store,
+    int64_t first = 0;
+    int rc = store_history_first(store, history_id, &first, err);
+
+    if (rc != OK)
+        return rc;
+    limit = limit > INT64_MAX - (first > 0 ? first : 0) ? INT64_MAX : limit + first;
+    rc = db_prepare(store,
                         "SELECT commit_id, authored_at, committed_at, zone, author, subject, path,"
                         " old_path, status, similarity, blob_id, n_settings, n_more, by_lines"
                         " FROM revision WHERE history_id = ?1 AND ord < ?2 ORDER BY ord",
@@ -247,7 +286,7 @@ int store_revisions(struct store *store, int64_t history_id, int64_t limit, stru
     db_bind_int(store, statement, 2, limit);
     rc = db_load(store, statement, &changes, fill_change, err);
     if (rc == OK)
-        rc = share_out(&changes, list.items, list.n, arena, err);
+        rc = share_out(&changes, first, list.items, list.n, arena, err);
     if (rc != OK)
         return rc;
     *out = list.items;

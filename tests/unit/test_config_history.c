@@ -211,6 +211,130 @@ static void the_cache_answers_until_head_moves(void **state)
     assert_true(before != facts_histories_hash(f->run->facts));
 }
 
+/* The file of the work tree is what there is now: the run's own copy says what it used. */
+static void a_copy_of_the_run_outdoes_the_work_tree(void **state)
+{
+    struct fixture *f = *state;
+
+    make_repo(f, f->run->folder);
+    three_versions(f, "configs/sft.yaml");
+    tempdir_write_text(f->run->folder, "configs/sft.yaml", CONFIG("9e-4", "4"));
+    tempdir_write_text(f->run->folder, "training_args.yaml", CONFIG("2e-4", "3"));
+    write_state(f);
+    const struct config_history *h = history_of(f);
+    assert_non_null(h);
+    assert_string_equal(h->path, "configs/sft.yaml");
+    assert_int_equal(h->use, HISTORY_USE_CONTENT);
+    assert_int_equal(h->used_at, 1);
+    assert_false(h->is_dirty);
+    assert_true(h->is_uncommitted);
+    assert_int_equal(h->n_uncommitted, 1);
+    assert_string_equal(h->uncommitted[0].new_value, "9e-4");
+}
+
+static void the_arguments_that_a_run_noted_find_its_commit(void **state)
+{
+    struct fixture *f = *state;
+
+    make_repo(f, f->run->folder);
+    three_versions(f, "train.yaml");
+    git_repo_checkout(f->repo);
+    tempdir_write_text(f->run->folder, "run_args.json",
+                       "{\"learning_rate\": 1e-05, \"num_train_epochs\": 3.0, \"seed\": 1, \"warmup_steps\": 10}");
+    write_state(f);
+    const struct config_history *h = history_of(f);
+    assert_non_null(h);
+    assert_int_equal(h->use, HISTORY_USE_SETTINGS);
+    assert_int_equal(h->used_at, 2);
+}
+
+/* An object of git, away. */
+static void lose_commit(struct fixture *f, const char *hash)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, ".git/objects/%.2s/%s", hash, hash + 2);
+    assert_int_equal(unlink(tempdir_path(f->run->folder, path)), 0);
+}
+
+/* Were the old commits walked again, the lost one would end the history early. */
+static void when_head_moves_only_new_commits_are_walked(void **state)
+{
+    struct fixture *f = *state;
+    char first[64];
+
+    make_repo(f, f->run->folder);
+    git_repo_put(f->repo, "train.yaml", CONFIG("1e-6", "3"));
+    snprintf(first, sizeof first, "%s", git_repo_commit(f->repo, "the first of all"));
+    three_versions(f, "train.yaml");
+    git_repo_checkout(f->repo);
+    write_state(f);
+    assert_int_equal(history_of(f)->n_revisions, 4);
+    lose_commit(f, first);
+    git_repo_put(f->repo, "README", "no configuration\n");
+    git_repo_commit(f->repo, "no change of it");
+    git_repo_put(f->repo, "train.yaml", CONFIG("5e-4", "4"));
+    git_repo_commit(f->repo, "again");
+    assert_int_equal(histories_refresh(f->run->facts, f->run->store, NULL, &f->run->err), OK);
+    const struct config_history *h = facts_history(f->run->facts);
+    assert_int_equal(h->n_revisions, 5);
+    assert_int_equal(h->n_all, 5);
+    assert_int_equal(h->n_notes, 0);
+    assert_int_equal(h->n_walked, 6);
+    assert_true(h->is_whole);
+    assert_string_equal(h->revisions[0].subject, "again");
+    assert_string_equal(h->revisions[0].changes[0].new_value, "5e-4");
+    assert_string_equal(h->revisions[1].subject, "one more epoch");
+    assert_string_equal(h->revisions[1].changes[0].name, "num_train_epochs");
+    assert_string_equal(h->revisions[4].subject, "the first of all");
+}
+
+/* A branch that was merged stands between old commits: the list is made anew, in git's order. */
+static void a_merge_of_older_commits_is_walked_whole(void **state)
+{
+    struct fixture *f = *state;
+    char base[64], side[64], main_tip[64];
+
+    make_repo(f, f->run->folder);
+    git_repo_put(f->repo, "train.yaml", CONFIG("1e-6", "3"));
+    snprintf(base, sizeof base, "%s", git_repo_commit(f->repo, "base"));
+    git_repo_put(f->repo, "train.yaml", CONFIG("1e-6", "5"));
+    snprintf(side, sizeof side, "%s", git_repo_commit_on(f->repo, "side", base, NULL, "on the side"));
+    git_repo_put(f->repo, "train.yaml", CONFIG("2e-6", "3"));
+    snprintf(main_tip, sizeof main_tip, "%s", git_repo_commit(f->repo, "on main"));
+    git_repo_checkout(f->repo);
+    write_state(f);
+    assert_int_equal(history_of(f)->n_revisions, 2);
+    git_repo_put(f->repo, "train.yaml", CONFIG("2e-6", "5"));
+    git_repo_commit_on(f->repo, "main", main_tip, side, "merge side");
+    assert_int_equal(histories_refresh(f->run->facts, f->run->store, NULL, &f->run->err), OK);
+    const struct config_history *h = facts_history(f->run->facts);
+    assert_int_equal(h->n_revisions, 3);
+    assert_string_equal(h->revisions[1].subject, "on the side");
+}
+
+/* Of another run the list is not made again when HEAD moves: what is kept of it is the commit. */
+static void the_commit_of_another_run_stays_when_newer_ones_come(void **state)
+{
+    struct fixture *f = *state;
+    const struct history_run *runs;
+    struct revision longer[4] = {{.commit = "ffffffffffffffffffffffffffffffffffffffff"}};
+    size_t n;
+
+    make_repo(f, f->run->folder);
+    three_versions(f, "train.yaml");
+    git_repo_checkout(f->repo);
+    write_state(f);
+    struct config_history h = *history_of(f);
+    assert_int_equal(h.used_at, 0);
+    memcpy(longer + 1, h.revisions, 3 * sizeof *longer);
+    h.revisions = longer;
+    h.n_revisions = 4;
+    assert_int_equal(config_history_runs(f->run->store, &h, f->run->arena, &runs, &n, &f->run->err), OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(runs[0].used_at, 1);
+}
+
 static int n_batches;
 
 static void on_batch(void *ctx, int64_t run_id)
@@ -311,10 +435,10 @@ static void the_pane_shows_commits_and_goes_through_them(void **state)
     buf_clear(&text);
     view_history.status(&view, &text);
     assert_non_null(strstr(text.p, "train.yaml"));
-    assert_true(view_history.act(&view, 0));    /* when it took effect: no run has a start */
+    assert_true(view_history.act(&view, 0));    /* the newest is the one that the run may have used */
     buf_clear(&text);
     view_history.status(&view, &text);
-    assert_non_null(strstr(text.p, "no run is known that began after"));
+    assert_non_null(strstr(text.p, "no run is known that was made under or after"));
     buf_free(&text);
     canvas_close(canvas);
 }
@@ -330,6 +454,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_a_repository_there_is_no_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_says_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_cache_answers_until_head_moves, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_of_the_run_outdoes_the_work_tree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_arguments_that_a_run_noted_find_its_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(when_head_moves_only_new_commits_are_walked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_merge_of_older_commits_is_walked_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_commit_of_another_run_stays_when_newer_ones_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(first_revisions_are_kept_before_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_walk_is_made_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_names_reach_no_report_raw, set_up, tear_down),
