@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/facts/other_runs.h"
 #include "core/store/store.h"
 
 #define FILES_MAX 64
@@ -18,7 +19,7 @@ static bool is_in_pieces(const char *importer)
 
 /* The names hold the time at which a process began: of event files the file's own, of W&B the
  * folder's. */
-static const char *began(const struct source *source)
+const char *curve_files_began(const struct source *source)
 {
     const char *name = strrchr(source->path, '/');
     const char *run = strstr(source->path, "run-");
@@ -36,8 +37,8 @@ static const struct source *other_file(const struct run_facts *facts, const stru
     const struct source *source = facts_source(facts, series->source_id);
 
     if (!own || !source || source == own || series->n_points == 0 ||
-        strcmp(series->name, anchor->name) != 0 || !is_in_pieces(own->importer) ||
-        strcmp(source->importer, own->importer) != 0 ||
+        strcmp(series->name, anchor->name) != 0 || other_runs_has(facts, series->source_id) ||
+        !is_in_pieces(own->importer) || strcmp(source->importer, own->importer) != 0 ||
         facts_rank(facts, source->path) != facts_rank(facts, own->path))
         return NULL;
     return source;
@@ -104,7 +105,7 @@ static int load_pieces(const struct run_facts *facts, const struct series *ancho
 
         if (!source)
             continue;
-        pieces[*n] = (struct piece){.began = began(source), .source_id = source->id};
+        pieces[*n] = (struct piece){.began = curve_files_began(source), .source_id = source->id};
         rc = store_points(cache->store, facts->series[i].id, cache->arena, &pieces[*n].points, err);
         *n += rc == OK && pieces[*n].points.n > 0;
     }
@@ -209,7 +210,7 @@ int curve_files_join(const struct run_facts *facts, const struct series *anchor,
 
     if (rc != OK || n == 0 || !own || curve->source)
         return rc;
-    pieces[n] = (struct piece){.began = began(own),
+    pieces[n] = (struct piece){.began = curve_files_began(own),
                                .source_id = anchor->source_id,
                                .points = {.n = curve->n,
                                           .value = curve->value,

@@ -4,6 +4,9 @@
 
 #include "core/facts/facts_cache.h"
 
+/* What the time at which the file's process began is written in: a file name or a folder's, which
+ * sort by it. */
+const char *curve_files_began(const struct source *source);
 /* Does another file of the anchor's logger go beyond its last step, or is that not known? */
 bool curve_files_go_on(const struct run_facts *facts, const struct series *anchor);
 /* Puts before and behind the curve (of the anchor alone) what other files of its logger have: those

@@ -5,103 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/facts/curve_choice.h"
 #include "core/facts/curve_files.h"
 #include "core/facts/metric_names.h"
+#include "core/facts/other_runs.h"
 #include "core/store/store.h"
 
 /* Printed values have 4 significant digits (transformers 5) or 4 decimals (transformers 4). */
 #define PRINT_RELATIVE   6e-4
 #define PRINT_ABSOLUTE   6e-5
 #define MIN_SHARED_STEPS 3
-
-/* ---- Which source ---- */
-
-/* B0 rule 6: trainer_state.json, event file, JSONL or CSV, console. Results files hold last values
- * only, so they come after everything that has a course. */
-static int source_class(const char *importer)
-{
-    static const struct {
-        const char *importer;
-        int order;
-    } ORDER[] = {
-        {"hf_trainer_state", 0}, {"tensorboard", 1},  {"wandb", 1},     {"metrics_table", 2},
-        {"trainer_log", 2},      {"mlflow_files", 2}, {"mlflow_db", 2}, {"lightning_csv", 2},
-        {"console_log", 3},      {"notebook", 3},     {"hf_results", 5},  {"trackio", 1},
-    };
-
-    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
-        if (strcmp(ORDER[i].importer, importer) == 0)
-            return ORDER[i].order;
-    return 4;
-}
-
-/* The step a state was written at: its own global_step, else that of its folder. */
-static int64_t state_step(const struct run_facts *facts, const struct source *source)
-{
-    double value;
-    size_t n;
-    const struct setting *const *settings = facts_settings_of(facts, source->id, &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(settings[i]->raw_name, "state.global_step") == 0 &&
-            setting_number(settings[i], &value) && value >= 0 && value < 9e15)
-            return (int64_t)value;
-    return facts_checkpoint_step(facts, source->path);
-}
-
-struct candidate {
-    const struct series *series;
-    int class;
-    int64_t step; /* of a state */
-    int64_t rank; /* of the process that wrote it; 0 where the path does not say */
-    bool in_checkpoint;
-};
-
-static struct candidate candidate_of(const struct run_facts *facts, const struct series *series)
-{
-    const struct source *source = facts_source(facts, series->source_id);
-    struct candidate out = {.series = series, .class = 4, .step = NONE};
-
-    if (!source)
-        return out;
-    out.class = source_class(source->importer);
-    out.rank = facts_rank(facts, source->path);
-    out.in_checkpoint = facts_checkpoint_step(facts, source->path) != NONE;
-    if (out.class == 0)
-        out.step = state_step(facts, source);
-    return out;
-}
-
-static bool is_better(const struct candidate *a, const struct candidate *b)
-{
-    if (a->class != b->class)
-        return a->class < b->class;
-    if (a->step != b->step)
-        return a->step > b->step;
-    if (a->in_checkpoint != b->in_checkpoint)
-        return !a->in_checkpoint;
-    if (a->rank != b->rank)
-        return a->rank < b->rank;
-    return a->series->n_points > b->series->n_points;
-}
-
-/* The best candidate for a name whose class is above `above` (-1: any); false: there is none. */
-static bool best_series(const struct run_facts *facts, const char *name, int above,
-                        struct candidate *best)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < facts->n_series; i++) {
-        if (strcmp(facts->series[i].name, name) != 0 || facts->series[i].n_points == 0)
-            continue;
-        struct candidate c = candidate_of(facts, &facts->series[i]);
-        if (c.class > above && (!found || is_better(&c, best))) {
-            *best = c;
-            found = true;
-        }
-    }
-    return found;
-}
+#define TRIES_MAX        64 /* files that may go on where another ends */
 
 /* ---- Hygiene ---- */
 
@@ -175,7 +89,7 @@ static void copy_clean(const struct point_columns *p, struct columns *out)
 
 /* ---- One source goes on where another ends ---- */
 
-static bool prints_alike(double a, double b)
+bool curve_values_alike(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
@@ -210,7 +124,7 @@ static bool sources_agree(const struct point_columns *a, const struct point_colu
         if (i == a->n || a->step[i] != b->step[j])
             continue;
         shared++;
-        same += prints_alike(a->value[i], b->value[j]);
+        same += curve_values_alike(a->value[i], b->value[j]);
     }
     return shared > 0 && same * 10 >= shared * 9 &&
            (shared >= MIN_SHARED_STEPS || shared == a->n || shared == b->n);
@@ -223,8 +137,8 @@ static int load(const struct run_facts *facts, const struct series *series,
     struct facts_cache *cache = facts->cache;
     struct facts_points *known = cache->points;
 
-    while (known && (known->source_id != series->source_id ||
-                     known->columns.n != (size_t)series->n_points))
+    while (known &&
+           (known->source_id != series->source_id || known->columns.n != (size_t)series->n_points))
         known = known->next;
     int rc = store_points_beside(cache->store, series->id, known ? &known->columns : NULL,
                                  cache->arena, out, err);
@@ -300,12 +214,12 @@ static bool append(struct curve *curve, const struct point_columns *more, int64_
     return true;
 }
 
-static int build(const struct run_facts *facts, const struct candidate *best, struct curve *curve,
-                 struct error *err)
+static int build(const struct run_facts *facts, const struct curve_candidate *best,
+                 struct curve *curve, struct error *err)
 {
     struct arena *arena = facts->cache->arena;
     struct point_columns p, more;
-    struct candidate next = *best;
+    struct curve_candidate next = *best, last = *best;
     int rc = load(facts, best->series, &p, err);
 
     if (rc != OK)
@@ -329,9 +243,13 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
     rc = curve_files_join(facts, best->series, curve, err);
     if (rc != OK)
         return rc;
-    while (next.class < 4 && best_series(facts, best->series->name, next.class, &next)) {
-        if (next.class > 3)
-            break; /* last values only */
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        if (!curve_choice_next(facts, best->series->name, best->class, &last, &next) ||
+            next.class > 3)
+            break; /* behind them last values only */
+        last = next;
+        if (other_runs_disagrees(facts, next.series->source_id))
+            continue;
         rc = load(facts, next.series, &more, err);
         if (rc != OK)
             return rc;
@@ -346,17 +264,17 @@ static int build(const struct run_facts *facts, const struct candidate *best, st
 
 /* ---- Questions ---- */
 
-/* The series that is the whole curve: no other source goes on beyond it. NULL: the points decide. */
+/* The series that is the whole curve: no other source goes on beyond it. NULL: the points decide.
+ */
 static const struct series *sole_series(const struct run_facts *facts, const char *name)
 {
-    struct candidate best, next;
+    struct curve_candidate best, next, last;
 
-    if (facts->cache->memory || !best_series(facts, name, -1, &best) || !best.series->is_summed)
+    if (facts->cache->memory || !curve_choice_best(facts, name, -1, &best) ||
+        !best.series->is_summed || curve_files_go_on(facts, best.series))
         return NULL;
-    if (curve_files_go_on(facts, best.series))
-        return NULL;
-    next = best;
-    while (next.class < 4 && best_series(facts, name, next.class, &next) && next.class <= 3)
+    for (last = best; curve_choice_next(facts, name, best.class, &last, &next) && next.class <= 3;
+         last = next)
         if (!next.series->is_summed || next.series->max_step > best.series->max_step)
             return NULL;
     return best.series;
@@ -372,11 +290,11 @@ static const struct curve *from_memory(const struct facts_memory *memory, const 
 
 static const struct curve *from_store(const struct run_facts *facts, const char *name)
 {
-    struct candidate best;
+    struct curve_candidate best;
     struct error err;
     struct curve *curve;
 
-    if (!best_series(facts, name, -1, &best))
+    if (!curve_choice_best(facts, name, -1, &best))
         return NULL;
     curve = arena_alloc(facts->cache->arena, sizeof *curve);
     if (!curve)
@@ -390,11 +308,11 @@ static const struct curve *from_store(const struct run_facts *facts, const char 
 
 bool facts_has_curve(const struct run_facts *facts, const char *name)
 {
-    struct candidate best;
+    struct curve_candidate best;
     const struct facts_memory *memory = facts->cache->memory;
     const struct curve *curve = memory ? from_memory(memory, name) : NULL;
 
-    return memory ? curve && curve->n > 0 : best_series(facts, name, -1, &best);
+    return memory ? curve && curve->n > 0 : curve_choice_best(facts, name, -1, &best);
 }
 
 static const struct facts_name *known_curve(const struct facts_cache *cache, const char *name)

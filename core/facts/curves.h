@@ -5,6 +5,12 @@
 
 #include "core/facts/facts_cache.h"
 
+/* The series that counts for a metric, before other files of the run are joined to it; NULL: the
+ * metric was not logged. Loads nothing. */
+const struct series *curves_best(const struct run_facts *facts, const char *name);
+/* Two statements of one value, as far as it was printed. */
+bool curve_values_alike(double a, double b);
+
 /* Both load points only where several sources have to be joined. */
 
 /* Last step of the most complete curve of any training metric, or NONE. */

@@ -47,6 +47,7 @@ struct facts_cache {
     const struct setting **by_trust; /* by side, name, trust */
     size_t n_by_trust;
     const struct setting **by_source; /* all, by source, in their order */
+    const struct other_run *other_runs; /* other_runs.c: files that tell of another run */
     struct facts_name *curves;
     struct facts_points *points;
     const struct loss_zero *loss_zero; /* loss_zero.c: read once */
@@ -82,6 +83,8 @@ void facts_fail(const struct run_facts *facts, const struct error *why);
 
 /* settings.c: sorts the settings by trust; E_NOMEM. */
 MUST_CHECK int facts_index_settings(struct run_facts *facts, struct error *err);
+/* Sorts them anew by trust, after it has become known which files tell of another run. */
+MUST_CHECK int facts_rank_settings(struct run_facts *facts, struct error *err);
 /* The settings of one source, in their order. A run may have as many states as checkpoints: who asks
  * each of them must not look through all settings. */
 const struct setting *const *facts_settings_of(const struct run_facts *facts, int64_t source_id,

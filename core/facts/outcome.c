@@ -7,7 +7,7 @@
 
 #include "core/base/number.h"
 #include "core/facts/curves.h"
-#include "core/facts/facts_cache.h"
+#include "core/facts/other_runs.h"
 
 #define RESUMED_NS 60000000000LL        /* the last lines of a crash come to all files at once */
 
@@ -103,7 +103,8 @@ static void steps_of_logs(struct run_facts *facts)
          e = facts_event(facts, "last-progress", e)) {
         done = capture_number(e, 1);
         total = capture_number(e, 2);
-        if (!trains(facts, e->source_id) || isnan(total) || total <= 0)
+        if (!trains(facts, e->source_id) || isnan(total) || total <= 0 ||
+            other_runs_has(facts, e->source_id))
             continue;
         raise_to(&facts->last_step, done);
         if (!banner)
@@ -127,9 +128,14 @@ static bool has_end_marker(const struct run_facts *facts)
 
     for (size_t i = 0; i < sizeof SERIES / sizeof *SERIES; i++)
         for (size_t k = 0; k < facts->n_series; k++)
-            if (strcmp(facts->series[k].raw_name, SERIES[i]) == 0)
+            if (strcmp(facts->series[k].name, SERIES[i]) == 0 && facts->series[k].n_points > 0 &&
+                !other_runs_disagrees(facts, facts->series[k].source_id))
                 return true;
-    return facts_event(facts, "end-marker", NULL) != NULL;
+    for (const struct event *e = facts_event(facts, "end-marker", NULL); e;
+         e = facts_event(facts, "end-marker", e))
+        if (!other_runs_has(facts, e->source_id))
+            return true;
+    return false;
 }
 
 static bool state_says_stop(const struct run_facts *facts, const struct source *state)
@@ -182,7 +188,8 @@ void outcome_progress(struct run_facts *facts)
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *s = &facts->sources[i];
 
-        facts->has_training_log |= importer_is_log(s->importer) && trains(facts, s->id);
+        facts->has_training_log |= importer_is_log(s->importer) && trains(facts, s->id) &&
+                                   !other_runs_has(facts, s->id);
         facts->has_final_state |= is_state(s) && s->state != SOURCE_DAMAGED &&
                                   facts_checkpoint_step(facts, s->path) == NONE;
     }
@@ -309,6 +316,8 @@ static const struct event *logger_crash(const struct run_facts *facts)
         return NULL;
     for (const struct event *e = facts_event(facts, "logger-exit", NULL); e;
          e = facts_event(facts, "logger-exit", e)) {
+        if (other_runs_has(facts, e->source_id))
+            continue;
         if (ended_well(e))
             return NULL;
         failed = failed ? failed : e;
@@ -323,7 +332,7 @@ const struct event *outcome_crash(const struct run_facts *facts)
     for (size_t i = 0; i < facts->n_events; i++) {
         const struct event *e = &facts->events[i];
 
-        if (!is_death(e))
+        if (!is_death(e) || other_runs_has(facts, e->source_id))
             continue;
         if (has_rows && !trains(facts, e->source_id) && !is_error_stream(facts, e->source_id))
             continue;           /* inference, merge, server: not this training */

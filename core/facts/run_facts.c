@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/outcome.h"
+#include "core/facts/other_runs.h"
 #include "core/facts/run_kind.h"
 #include "core/facts/run_time.h"
 
@@ -82,9 +83,13 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text ? hash_more(hash, text, strlen(text) + 1) : hash_more(hash, "\1", 1);
 }
 
+/* A cache that an older program filled is judged anew: raised whenever the facts of the same files
+ * change in a way that verdicts rest on. */
+static const char FACTS_VERSION[] = "facts 2";
+
 static uint64_t hash_inputs(const struct run_facts *facts)
 {
-    uint64_t hash = hash_bytes("facts", 5);
+    uint64_t hash = hash_bytes(FACTS_VERSION, sizeof FACTS_VERSION - 1);
 
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *s = &facts->sources[i];
@@ -169,6 +174,10 @@ int run_facts_open(struct run_facts **out, struct store *store, int64_t run_id, 
         facts->inputs_hash = hash_inputs(facts);
     if (rc == OK)
         rc = facts_index_settings(facts, err);
+    if (rc == OK)
+        rc = other_runs_find(facts, err);
+    if (rc == OK && facts->cache->other_runs)
+        rc = facts_rank_settings(facts, err);
     if (rc == OK) {
         apply_splits(facts);
         apply_roles(facts);

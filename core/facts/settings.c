@@ -7,6 +7,7 @@
 #include "core/facts/checkpoint_name.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/rank_name.h"
+#include "core/facts/other_runs.h"
 #include "core/read/json.h"
 
 #define MAX_LIST_ITEMS 10000
@@ -86,7 +87,7 @@ int64_t facts_rank(const struct run_facts *facts, const char *path)
 
 struct ranked {
     const struct setting *setting;
-    int is_null, trust, role;
+    int is_null, is_other, trust, role; /* is_other: of another run in the same folder */
     int64_t checkpoint; /* INT64_MAX: of the run itself */
     size_t order;
 };
@@ -104,6 +105,7 @@ static struct ranked rank_setting(const struct run_facts *facts, size_t i)
     return (struct ranked){
         .setting = setting,
         .is_null = is_null,
+        .is_other = other_runs_has(facts, setting->source_id),
         .trust = source ? importer_trust_of(source->importer) : -1,
         .role = source ? role_trust(setting->side, source->role) : 0,
         .checkpoint = step == NONE ? INT64_MAX : step,
@@ -125,6 +127,8 @@ static int by_trust(const void *pa, const void *pb)
         c = strcmp(a->setting->name, b->setting->name);
     if (c == 0)
         c = compare_int(a->is_null, b->is_null);
+    if (c == 0)
+        c = compare_int(a->is_other, b->is_other);
     if (c == 0)
         c = compare_int(a->trust, b->trust);
     if (c == 0)
@@ -159,12 +163,12 @@ static int index_sources(struct run_facts *facts, struct error *err)
     return OK;
 }
 
-int facts_index_settings(struct run_facts *facts, struct error *err)
+int facts_rank_settings(struct run_facts *facts, struct error *err)
 {
     struct facts_cache *cache = facts->cache;
-    int rc = add_answers(facts, cache->arena, err);
-    if (rc != OK || facts->n_settings == 0)
-        return rc;
+
+    if (facts->n_settings == 0)
+        return OK;
     struct ranked *ranked = calloc(facts->n_settings, sizeof *ranked);
     const struct setting **list = arena_array(cache->arena, facts->n_settings, sizeof(void *));
     size_t n = 0;
@@ -182,7 +186,16 @@ int facts_index_settings(struct run_facts *facts, struct error *err)
     free(ranked);
     cache->by_trust = list;
     cache->n_by_trust = n;
-    return index_sources(facts, err);
+    return OK;
+}
+
+int facts_index_settings(struct run_facts *facts, struct error *err)
+{
+    int rc = add_answers(facts, facts->cache->arena, err);
+
+    if (rc == OK)
+        rc = facts_rank_settings(facts, err);
+    return rc == OK && facts->n_settings > 0 ? index_sources(facts, err) : rc;
 }
 
 const struct setting *const *facts_settings_of(const struct run_facts *facts, int64_t source_id,
