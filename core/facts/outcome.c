@@ -9,7 +9,8 @@
 #include "core/facts/curves.h"
 #include "core/facts/other_runs.h"
 
-#define RESUMED_NS 60000000000LL        /* the last lines of a crash come to all files at once */
+#define RESUMED_NS    60000000000LL     /* the last lines of a crash come to all files at once */
+#define MESSAGE_LINES 20                /* of an exception, before the bar is drawn a last time */
 
 /* ---- Progress ---- */
 
@@ -248,13 +249,27 @@ static bool ended_before(const struct run_facts *facts, const struct event *even
     return end != NONE && began <= end;
 }
 
-/* The bar is drawn once more when the process unwinds: only a later step says that it lived. */
-static bool is_later_progress(const struct event *progress, const struct event *event)
+/* The log ends with this bar, close behind the message, which may have several lines. */
+static bool ends_with(const struct run_facts *facts, const struct event *progress,
+                      const struct event *event)
+{
+    for (const struct event *e = facts_event(facts, "last-line", NULL); e;
+         e = facts_event(facts, "last-line", e))
+        if (e->source_id == progress->source_id)
+            return e->line == progress->line && progress->line - event->line <= MESSAGE_LINES;
+    return false;
+}
+
+/* The bar is drawn once more when the process unwinds, a few steps further than it was drawn last,
+ * since it is not drawn at every step: only what comes after it says that the process lived. */
+static bool is_later_progress(const struct run_facts *facts, const struct event *progress,
+                              const struct event *event)
 {
     double done = capture_number(progress, 1);
 
     return progress->line > event->line &&
-           (event->step == NONE || isnan(done) || done > (double)event->step);
+           (event->step == NONE || isnan(done) || done > (double)event->step) &&
+           !ends_with(facts, progress, event);
 }
 
 /* A bar that went on, or an OOM that was answered with a smaller batch, says that it lived. */
@@ -269,7 +284,7 @@ static bool went_on(const struct run_facts *facts, const struct event *event)
             continue;
         if (strcmp(e->kind, "training-restart") == 0 || strcmp(e->kind, "start-marker") == 0 ||
             (e->pattern && strcmp(e->pattern, "batch-size-retried") == 0) ||
-            (strcmp(e->kind, "last-progress") == 0 && is_later_progress(e, event)))
+            (strcmp(e->kind, "last-progress") == 0 && is_later_progress(facts, e, event)))
             return true;
     }
     return false;

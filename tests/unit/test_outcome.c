@@ -184,6 +184,29 @@ static void a_bar_drawn_while_unwinding_is_no_step(void **state)
     assert_int_equal(decide(), OUTCOME_CRASHED);
 }
 
+/* tqdm draws at most ten times a second: the last bar is further than the one before the exception */
+static void a_last_bar_close_behind_the_exception_is_the_unwinding(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("exception", 70)->step = 5;
+    progress("12", "400")->line = 71;
+    event("last-line", 71);
+    assert_int_equal(decide(), OUTCOME_CRASHED);
+}
+
+static void bars_that_go_on_for_long_say_that_the_exception_was_caught(void **state)
+{
+    (void)state;
+    training_log();
+    loss_rows(5);
+    event("exception", 70)->step = 5;
+    progress("300", "400")->line = 370;
+    event("last-line", 370);
+    assert_int_equal(decide(), OUTCOME_STOPPED);
+}
+
 static void a_bar_that_goes_on_says_that_the_exception_was_caught(void **state)
 {
     (void)state;
@@ -382,6 +405,8 @@ int main(void)
         CASE(an_exception_after_the_end_belongs_to_what_followed),
         CASE(a_bar_drawn_again_as_it_closes_begins_nothing),
         CASE(a_bar_drawn_while_unwinding_is_no_step),
+        CASE(a_last_bar_close_behind_the_exception_is_the_unwinding),
+        CASE(bars_that_go_on_for_long_say_that_the_exception_was_caught),
         CASE(a_bar_that_goes_on_says_that_the_exception_was_caught),
         CASE(a_death_without_an_exception_is_a_crash),
         CASE(a_process_that_its_logger_saw_fail_has_crashed),
