@@ -118,4 +118,5 @@ sh tests/bench/rendering.sh
 sh tests/bench/audit.sh
 sh tests/bench/loggers.sh
 sh tests/bench/tables.sh
+sh tests/bench/weights.sh
 sh tests/bench/history.sh
