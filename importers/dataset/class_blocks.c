@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/facts/dataset_shards.h"
 
 enum { ROWS_OF_CLASS = 5 };
 
@@ -69,6 +70,8 @@ void class_blocks_value(struct class_blocks *blocks, struct str column_name, str
         return;
     }
     column->n_rows++;
+    if (column->n_rows == 1)
+        column->first = hash;
     if (column->n_rows > 1 && column->last == hash)
         return;
     column->last = hash;
@@ -106,7 +109,16 @@ static void put_numbers(struct buf *out, const char *name, const int64_t *number
     buf_putc(out, ']');
 }
 
-static int put_column(const struct class_column *column, struct import *import, struct error *err)
+static void put_hashes(struct buf *out, const char *name, const uint64_t *hashes, size_t n)
+{
+    buf_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s\"%016llx\"", i ? "," : "", (unsigned long long)hashes[i]);
+    buf_putc(out, ']');
+}
+
+static int put_column(const struct class_column *column, bool is_shard, struct import *import,
+                      struct error *err)
 {
     char name[96];
     struct buf out;
@@ -117,6 +129,10 @@ static int put_column(const struct class_column *column, struct import *import, 
     put_numbers(&out, "counts", column->counts, column->n_classes);
     if (column->n_runs <= CLASS_EDGES)
         put_numbers(&out, "edges", column->edges, column->n_edges);
+    if (is_shard) {
+        put_hashes(&out, "classes", column->classes, column->n_classes);
+        put_hashes(&out, "ends", (const uint64_t[]){column->first, column->last}, 2);
+    }
     buf_putc(&out, '}');
     snprintf(name, sizeof name, "rows.blocks.%s", column->name);
     int rc = out.failed ? error_set(err, E_NOMEM, "no memory for the classes of a data set")
@@ -126,21 +142,24 @@ static int put_column(const struct class_column *column, struct import *import, 
 }
 
 /* Two values of some rows each: a column of names or of free text has none. */
-static bool has_classes(const struct class_column *column)
+static bool has_classes(const struct class_column *column, size_t at_least)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < column->n_classes; i++)
         n += column->counts[i] >= ROWS_OF_CLASS;
-    return n >= 2 && !column->has_too_many;
+    return n >= at_least && !column->has_too_many;
 }
 
 int class_blocks_put(const struct class_blocks *blocks, struct import *import, struct error *err)
 {
+    const char *slash = strrchr(import->path, '/');
+    struct shard_name shard;
+    bool is_shard = shard_name_read(slash ? slash + 1 : import->path, &shard);
     int rc = OK;
 
     for (size_t i = 0; rc == OK && i < blocks->n; i++)
-        if (has_classes(&blocks->columns[i]))
-            rc = put_column(&blocks->columns[i], import, err);
+        if (has_classes(&blocks->columns[i], is_shard ? 1 : 2))
+            rc = put_column(&blocks->columns[i], is_shard, import, err);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/checks/check.h"
+#include "core/facts/dataset_shards.h"
 #include "core/facts/eval_points.h"
 #include "core/read/json.h"
 #include "core/stats/runs_test.h"
@@ -139,6 +140,7 @@ static struct sampler find_sampler(const struct run_facts *facts)
 struct blocks {
     const struct setting *setting;
     const struct dataset *dataset;
+    struct shard_set set;       /* of a data set in several files; n 0: it is one file */
     const char *column;
     int64_t runs, n_rows;
     int64_t edges[MAX_LISTED];
@@ -168,24 +170,128 @@ static bool is_answer(const char *column)
     return false;
 }
 
+static const struct json *tree_of(struct check_ctx *ctx, const struct setting *setting)
+{
+    const struct json *tree = NULL;
+
+    return setting->value &&
+                   json_parse(str_of(setting->value), false, ctx->arena, &tree, NULL, NULL) == OK
+               ? tree
+               : NULL;
+}
+
+/* ---- The order of shards ---- */
+
+/* All shards as one: their classes by hash, their runs, less those that go on in the next file. */
+struct joined {
+    struct str classes[MAX_LISTED], last;
+    int64_t counts[MAX_LISTED], runs, edges[MAX_LISTED];
+    size_t n_classes, n_edges;
+};
+
+static bool join_counts(struct joined *all, const struct json *classes, const struct json *counts)
+{
+    const struct json *count = json_is(counts, JSON_ARRAY) ? counts->child : NULL;
+
+    for (const struct json *c = json_is(classes, JSON_ARRAY) ? classes->child : NULL; c && count;
+         c = c->next, count = count->next) {
+        size_t at = 0;
+
+        while (at < all->n_classes && !str_eq(all->classes[at], c->text))
+            at++;
+        if (at == MAX_LISTED || c->type != JSON_STRING || count->type != JSON_NUMBER)
+            return false;
+        if (at == all->n_classes)
+            all->classes[all->n_classes++] = c->text;
+        all->counts[at] += (int64_t)count->number;
+    }
+    return true;
+}
+
+static bool join_shard(struct joined *all, const struct json *tree, int64_t first_row)
+{
+    const struct json *ends = json_get(tree, "ends"), *runs = json_get(tree, "runs");
+    int64_t edges[MAX_LISTED];
+
+    if (!json_is(ends, JSON_ARRAY) || !json_is(ends->child, JSON_STRING) ||
+        !json_is(ends->child->next, JSON_STRING) || !json_is(runs, JSON_NUMBER) ||
+        !join_counts(all, json_get(tree, "classes"), json_get(tree, "counts")))
+        return false;
+    bool goes_on = all->last.n && str_eq(all->last, ends->child->text);
+    size_t n = read_list(json_get(tree, "edges"), edges);
+    all->runs += (int64_t)runs->number - goes_on;
+    for (size_t i = goes_on; i < n && all->n_edges < MAX_LISTED; i++)
+        all->edges[all->n_edges++] = first_row + edges[i];
+    all->last = ends->child->next->text;
+    return true;
+}
+
+static const struct setting *blocks_of(const struct run_facts *facts, const char *raw_name,
+                                       int64_t source_id)
+{
+    for (size_t i = 0; i < facts->n_settings; i++)
+        if (facts->settings[i].source_id == source_id && facts->settings[i].raw_name &&
+            strcmp(facts->settings[i].raw_name, raw_name) == 0)
+            return &facts->settings[i];
+    return NULL;
+}
+
+/* A shard without the column, or of too many classes, leaves the order of all unknown. */
+static bool join_shards(struct check_ctx *ctx, struct blocks *out, struct joined *all)
+{
+    for (size_t i = 0; i < out->set.n; i++) {
+        const struct shard *shard = &out->set.shards[i];
+        const struct setting *setting =
+            blocks_of(ctx->facts, out->setting->raw_name, shard->dataset->source_id);
+
+        if (!setting || !join_shard(all, tree_of(ctx, setting), shard->first_row))
+            return false;
+    }
+    return true;
+}
+
+static const struct dataset *dataset_of(const struct run_facts *facts, int64_t source_id)
+{
+    for (size_t i = 0; i < facts->n_datasets; i++)
+        if (facts->datasets[i].source_id == source_id)
+            return &facts->datasets[i];
+    return NULL;
+}
+
+/* Runs, counts and edges, of the file or of all shards; *n: counts. 0: not known, or told by the first
+ * shard. */
+static size_t read_counts(struct check_ctx *ctx, struct blocks *out, int64_t counts[MAX_LISTED])
+{
+    const struct json *tree = tree_of(ctx, out->setting), *runs = json_get(tree, "runs");
+    struct joined all = {.n_classes = 0};
+
+    if (!tree)
+        return 0;
+    if (!out->dataset || !shard_set_of(ctx->facts, out->dataset, ctx->arena, &out->set)) {
+        out->n_edges = read_list(json_get(tree, "edges"), out->edges);
+        out->runs = json_is(runs, JSON_NUMBER) ? (int64_t)runs->number : 0;
+        return read_list(json_get(tree, "counts"), counts);
+    }
+    if (out->set.shards[0].dataset != out->dataset || !join_shards(ctx, out, &all))
+        return 0;
+    out->runs = all.runs;
+    out->n_edges = all.runs <= (int64_t)all.n_edges ? all.n_edges : 0;
+    memcpy(out->edges, all.edges, sizeof all.edges);
+    memcpy(counts, all.counts, sizeof all.counts);
+    return all.n_classes;
+}
+
 static bool read_blocks(struct check_ctx *ctx, const struct setting *setting, struct blocks *out)
 {
     static const char PREFIX[] = "rows.blocks.";
-    const struct json *tree = NULL;
     int64_t counts[MAX_LISTED];
 
-    if (!setting->raw_name || strncmp(setting->raw_name, PREFIX, sizeof PREFIX - 1) != 0 ||
-        !setting->value ||
-        json_parse(str_of(setting->value), false, ctx->arena, &tree, NULL, NULL) != OK)
+    if (!setting->raw_name || strncmp(setting->raw_name, PREFIX, sizeof PREFIX - 1) != 0)
         return false;
-    *out = (struct blocks){.setting = setting, .column = setting->raw_name + sizeof PREFIX - 1};
-    for (size_t i = 0; i < ctx->facts->n_datasets; i++)
-        if (ctx->facts->datasets[i].source_id == setting->source_id)
-            out->dataset = &ctx->facts->datasets[i];
-    const struct json *runs = json_get(tree, "runs");
-    out->n_classes = read_list(json_get(tree, "counts"), counts);
-    out->n_edges = read_list(json_get(tree, "edges"), out->edges);
-    out->runs = json_is(runs, JSON_NUMBER) ? (int64_t)runs->number : 0;
+    *out = (struct blocks){.setting = setting,
+                           .column = setting->raw_name + sizeof PREFIX - 1,
+                           .dataset = dataset_of(ctx->facts, setting->source_id)};
+    out->n_classes = read_counts(ctx, out, counts);
     size_t n_large = 0;
     for (size_t i = 0; i < out->n_classes; i++)
         n_large += counts[i] >= FEWEST_OF_CLASS;
@@ -287,6 +393,16 @@ static struct edges look_at_edges(struct check_ctx *ctx, const struct blocks *b)
 
 /* ---- The verdict ---- */
 
+/* The first row of the second block, in the file that it lies in. */
+static void show_edge(const struct blocks *b, struct evidence *evidence)
+{
+    const struct shard *shard = shard_of_row(&b->set, b->edges[1]);
+
+    evidence->row = b->edges[1] - (shard ? shard->first_row : 0);
+    if (shard)
+        evidence->source_id = shard->dataset->source_id;
+}
+
 static void show(struct check_ctx *ctx, const struct blocks *b, const struct sampler *s,
                  const struct edges *e)
 {
@@ -299,8 +415,11 @@ static void show(struct check_ctx *ctx, const struct blocks *b, const struct sam
     runs->bound = IN_BLOCKS * b->test.expected;
     runs->has_bound = true;
     if (b->n_edges > 1)
-        runs->row = b->edges[1];
+        show_edge(b, runs);
     evidence_setting(ctx, s->setting);
+    if (b->set.n && !b->set.is_whole)
+        check_info(ctx, "%zu of %lld files of the data set were imported: of the others nothing is known",
+                   b->set.n, (long long)b->set.total);
     struct eval_points loss;
     if (e->n_epochs > 0 && eval_points_read(facts_curve(ctx->facts, "loss"), ctx->arena, &loss) &&
         e->shown < loss.n)
@@ -359,7 +478,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_dataset_unshuffled = {
     .id = "dataset-unshuffled",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_DATA,
     .severity = SEVERITY_WASTES,
     .title = "Rows arrive mixed",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/checks/checkpoint_evidence.h"
+#include "core/facts/dataset_shards.h"
 #include "core/facts/eval_points.h"
 #include "core/stats/curve.h"
 #include "core/stats/robust.h"
@@ -65,12 +66,15 @@ static enum training training_since(struct check_ctx *ctx, const struct eval_poi
     return now <= 0.99 * then ? TRAINING_FELL : TRAINING_DID_NOT_FALL;
 }
 
-static int64_t eval_rows(const struct run_facts *facts)
+static int64_t eval_rows(const struct run_facts *facts, struct arena *arena)
 {
+    struct shard_set set;
+
     for (size_t i = 0; i < facts->n_datasets; i++)
         if (facts->datasets[i].split && strcmp(facts->datasets[i].split, "eval") == 0 &&
             facts->datasets[i].n_rows >= 0)
-            return facts->datasets[i].n_rows;
+            return shard_set_of(facts, &facts->datasets[i], arena, &set) ? set.n_rows
+                                                                         : facts->datasets[i].n_rows;
     return NONE;
 }
 
@@ -160,7 +164,7 @@ static int state_rise(struct check_ctx *ctx, const struct judged *j)
 {
     const struct overfit *o = &j->overfit;
     const char *name = j->points.curve->name;
-    int64_t rows = eval_rows(ctx->facts);
+    int64_t rows = eval_rows(ctx->facts, ctx->arena);
     bool is_small = rows != NONE && rows < SMALL_EVAL_ROWS;
     const char *best = curve_place(j->points.curve, j->points.at[o->best], ctx->arena);
     char sigmas[48] = "";
