@@ -2,6 +2,8 @@
  * one framework only. Single words that mean the same everywhere are in config_names.c. */
 #include "core/facts/config_names_parts.h"
 
+#include <string.h>
+
 /* A key ends with one of these ("deepspeed.zero_optimization.stage" does). The longest counts, so
  * that a line without a name keeps what its last part alone would say from being believed. */
 static const struct spelling NESTED[] = {
@@ -60,6 +62,9 @@ static const struct spelling NESTED[] = {
     {"loss.beta", "beta", SHARED},
     {"loss.label_smoothing", "label_smoothing", SHARED},
     {"loss.epsilon", "cliprange", 0},
+    {"loss.value_clip_range", "cliprange_value", 0},
+    {"loss.value_coeff", "vf_coef", 0},
+    {"model.quantize_base", "load_in_4bit", 0},
     {"lr_scheduler._component_", "lr_scheduler_type", 0},
     {"optimizer._component_", "optim", SHARED},
     {"tokenizer.path", "tokenizer_name_or_path", SHARED},
@@ -76,6 +81,7 @@ static const struct spelling NESTED[] = {
     {"train.epochs", "num_train_epochs", 0},
     {"train.max_norm", "max_grad_norm", 0},
     {"train.save_interval", "save_steps", 0},
+    {"eval.initial_validation", "eval_on_start", 0},
     /* NeMo and Lightning */
     {"trainer.devices", "world_size", SHARED},
     {"exp_manager.name", "run_name", SHARED},
@@ -123,12 +129,23 @@ static const struct own_spelling OWN[] = {
     {"torchtune", {"batch_size", "per_device_train_batch_size", 0}},
     {"torchtune", {"dtype", "precision", 0}},
     {"torchtune", {"batch_size_val", "per_device_eval_batch_size", 0}},
+    {"torchtune", {"shuffle", "shuffle_dataset", 0}},
+    {"torchtune", {"dataloader.shuffle", "shuffle_dataset", 0}},
+    {"torchtune", {"model.lora_attn_modules", NULL, 0}}, /* a part of them: see lora_targets.c */
     {"litgpt", {"quantize", "quantization_method", 0}},
     {"litgpt", {"initial_checkpoint_dir", "model_name_or_path", 0}},
+    {"litgpt", {"logger_name", "report_to", 0}},
+    {"litgpt", {"resume", "resume_from_checkpoint", 0}},
     /* what evalscope asks, no part of the data */
     {"ms_swift", {"eval_dataset", NULL, 0}},
     /* a limit for streams beside num_train_epochs */
     {"ms_swift", {"max_epochs", NULL, 0}},
+    {"ms_swift", {"early_stop_interval", "early_stopping_patience", 0}},
+    {"ms_swift", {"adam_eps", "adam_epsilon", 0}},
+    {"ms_swift", {"lr_warmup_iters", "warmup_steps", 0}},
+    {"axolotl", {"orpo_alpha", "beta", 0}},
+    {"axolotl", {"dpo_padding_free", "padding_free", 0}},
+    {"axolotl", {"dataset_processes", "preprocessing_num_workers", 0}},
     {"unsloth", {"training.batch_size", "per_device_train_batch_size", 0}},
     {"unsloth", {"training.training_type", "finetuning_type", 0}},
     {"unsloth", {"training.train_on_completions", "train_on_responses_only", 0}},
@@ -146,4 +163,52 @@ const struct own_spelling *config_own_words(size_t *n)
 {
     *n = sizeof OWN / sizeof *OWN;
     return OWN;
+}
+
+/* Of models, adapters and serving records, whose names are canonical as they are. */
+static const struct side_spelling {
+    enum side side;
+    const char *raw, *name;
+} OTHER_SIDES[] = {
+    {SIDE_ADAPTER, "r", "lora_r"},
+    {SIDE_ADAPTER, "lora_rank", "lora_r"},
+    {SIDE_MODEL, "dtype", "torch_dtype"},
+    {SIDE_MODEL, "_attn_implementation", "attn_implementation"},
+    {SIDE_SERVE, "max_context_len", "max_model_len"},
+    {SIDE_SERVE, "context_length", "max_model_len"},
+    {SIDE_SERVE, "ctx_size", "max_model_len"},
+    {SIDE_SERVE, "num_ctx", "max_model_len"},
+    {SIDE_SERVE, "max_total_tokens", "max_model_len"},
+    {SIDE_SERVE, "max_new_tokens", "max_tokens"},
+    {SIDE_SERVE, "model_name_or_path", "model"},
+    {SIDE_SERVE, "model_path", "model"},
+    {SIDE_SERVE, "model_id", "model"},
+    {SIDE_SERVE, "quant", "quantization"},
+    {SIDE_SERVE, "quantize", "quantization"},
+    {SIDE_SERVE, "system_prompt", "system"},
+    {SIDE_SERVE, "artifact", "artefact"},
+    {SIDE_SERVE, "lora", "adapter"},
+    {SIDE_SERVE, "adapter_path", "adapter"},
+    {SIDE_SERVE, "lora_modules", "adapter"},
+    {SIDE_SERVE, "lora_paths", "adapter"},
+    {SIDE_SERVE, "lora_adapters", "adapter"},
+    {SIDE_SERVE, "lora_scaled", "adapter"},
+    {SIDE_SERVE, "model_tag", "model"},
+    {SIDE_SERVE, "hf_repo", "model"},
+    {SIDE_SERVE, "alias", "served_model_name"},
+    {SIDE_SERVE, "tokenizer_path", "tokenizer"},
+    {SIDE_SERVE, "chat_template_file", "chat_template"},
+    {SIDE_SERVE, "chat_format", "chat_template"},
+    {SIDE_SERVE, "n_predict", "max_tokens"},
+    {SIDE_SERVE, "num_predict", "max_tokens"},
+    {SIDE_SERVE, "n_ctx", "max_model_len"},
+    {SIDE_SERVE, "max_input_length", "max_input_tokens"},
+};
+
+const char *config_other_side(enum side side, const char *raw_name)
+{
+    for (size_t i = 0; i < sizeof OTHER_SIDES / sizeof *OTHER_SIDES; i++)
+        if (OTHER_SIDES[i].side == side && strcmp(OTHER_SIDES[i].raw, raw_name) == 0)
+            return OTHER_SIDES[i].name;
+    return raw_name;
 }

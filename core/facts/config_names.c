@@ -11,7 +11,7 @@
  *
  * Nested keys (a dot in them) and words of one framework's own sense are in config_keys.c.
  * The names of config.json, adapter_config.json, generation_config.json, tokenizer_config.json and
- * of serving records are canonical as they are, but for the few of OTHER_SIDES. */
+ * of serving records are canonical as they are, but for the few of OTHER_SIDES there. */
 #include "core/facts/config_names.h"
 
 #include <string.h>
@@ -43,6 +43,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"rl", "rl", SHARED | WHOLE_ONLY},
     {"rlhf_type", "rl", SHARED},
     {"task_type", "task_type", SHARED},
+    {"lora_task_type", "task_type", 0},
     {"finetuning_type", "finetuning_type", 0},
     {"train_type", "finetuning_type", 0},
     {"sft_type", "finetuning_type", 0},
@@ -89,7 +90,9 @@ static const struct spelling TRAIN_NAMES[] = {
     {"dataset_text_field", "dataset_text_field", SHARED},
     {"text_column", "dataset_text_field", SHARED},
     {"preprocessing_num_workers", "preprocessing_num_workers", 0},
+    {"dataset_num_proc", "preprocessing_num_workers", 0},
     {"streaming", "streaming", SHARED},
+    {"dataset_streaming", "streaming", 0},
     {"shuffle_dataset", "shuffle_dataset", 0},
     {"shuffle_merged_datasets", "shuffle_dataset", 0},
     {"disable_shuffling", "shuffle_dataset", INVERTS},
@@ -244,6 +247,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"quantization_type", "bnb_4bit_quant_type", SHARED},
     {"bnb_4bit_use_double_quant", "bnb_4bit_use_double_quant", 0},
     {"double_quantization", "bnb_4bit_use_double_quant", 0},
+    {"use_bnb_nested_quant", "bnb_4bit_use_double_quant", 0},
     /* Optimiser and schedule */
     {"learning_rate", "learning_rate", 0},
     {"lr", "learning_rate", 0},
@@ -363,6 +367,8 @@ static const struct spelling TRAIN_NAMES[] = {
     {"mlflow_run_name", "run_name", SHARED},
     {"swanlab_run_name", "run_name", SHARED},
     {"swanlab_exp_name", "run_name", SHARED},
+    {"wandb_exp_name", "run_name", SHARED},
+    {"trackio_run_name", "run_name", SHARED},
     {"eval_strategy", "eval_strategy", 0},
     {"evaluation_strategy", "eval_strategy", 0},
     {"eval_steps", "eval_steps", 0},
@@ -486,49 +492,7 @@ static const struct spelling TRAIN_NAMES[] = {
     {"use_cache", "use_cache", SHARED},
 };
 
-struct side_spelling {
-    enum side side;
-    const char *raw, *name;
-};
-
-static const struct side_spelling OTHER_SIDES[] = {
-    {SIDE_ADAPTER, "r", "lora_r"},
-    {SIDE_ADAPTER, "lora_rank", "lora_r"},
-    {SIDE_MODEL, "dtype", "torch_dtype"},
-    {SIDE_MODEL, "_attn_implementation", "attn_implementation"},
-    {SIDE_SERVE, "max_context_len", "max_model_len"},
-    {SIDE_SERVE, "context_length", "max_model_len"},
-    {SIDE_SERVE, "ctx_size", "max_model_len"},
-    {SIDE_SERVE, "num_ctx", "max_model_len"},
-    {SIDE_SERVE, "max_total_tokens", "max_model_len"},
-    {SIDE_SERVE, "max_new_tokens", "max_tokens"},
-    {SIDE_SERVE, "model_name_or_path", "model"},
-    {SIDE_SERVE, "model_path", "model"},
-    {SIDE_SERVE, "model_id", "model"},
-    {SIDE_SERVE, "quant", "quantization"},
-    {SIDE_SERVE, "quantize", "quantization"},
-    {SIDE_SERVE, "system_prompt", "system"},
-    {SIDE_SERVE, "artifact", "artefact"},
-    {SIDE_SERVE, "lora", "adapter"},
-    {SIDE_SERVE, "adapter_path", "adapter"},
-    {SIDE_SERVE, "lora_modules", "adapter"},
-    {SIDE_SERVE, "lora_paths", "adapter"},
-    {SIDE_SERVE, "lora_adapters", "adapter"},
-    {SIDE_SERVE, "lora_scaled", "adapter"},
-    {SIDE_SERVE, "model_tag", "model"},
-    {SIDE_SERVE, "hf_repo", "model"},
-    {SIDE_SERVE, "alias", "served_model_name"},
-    {SIDE_SERVE, "tokenizer_path", "tokenizer"},
-    {SIDE_SERVE, "chat_template_file", "chat_template"},
-    {SIDE_SERVE, "chat_format", "chat_template"},
-    {SIDE_SERVE, "n_predict", "max_tokens"},
-    {SIDE_SERVE, "num_predict", "max_tokens"},
-    {SIDE_SERVE, "n_ctx", "max_model_len"},
-    {SIDE_SERVE, "max_input_length", "max_input_tokens"},
-};
-
 #define N_TRAIN_NAMES (sizeof TRAIN_NAMES / sizeof *TRAIN_NAMES)
-#define N_OTHER_SIDES (sizeof OTHER_SIDES / sizeof *OTHER_SIDES)
 
 static const struct spelling *find(const char *raw_name)
 {
@@ -581,12 +545,8 @@ const char *config_name_of(const char *framework, enum side side, const char *ra
                            bool *inverts)
 {
     *inverts = false;
-    if (side != SIDE_TRAIN && side != SIDE_EVAL) {
-        for (size_t i = 0; i < N_OTHER_SIDES; i++)
-            if (OTHER_SIDES[i].side == side && strcmp(OTHER_SIDES[i].raw, raw_name) == 0)
-                return OTHER_SIDES[i].name;
-        return raw_name;
-    }
+    if (side != SIDE_TRAIN && side != SIDE_EVAL)
+        return config_other_side(side, raw_name);
     const struct spelling *spelling = find_own(framework, raw_name);
     if (!spelling)
         spelling = find_ending(raw_name);

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "core/model.h"
+
 enum { SHARED = 1, WHOLE_ONLY = 2, INVERTS = 4 };
 
 struct spelling {
@@ -21,5 +23,7 @@ struct own_spelling {
 
 const struct spelling *config_nested_keys(size_t *n);
 const struct own_spelling *config_own_words(size_t *n);
+/* The canonical name of a key of a model, an adapter or a serving record; most often the key itself. */
+const char *config_other_side(enum side side, const char *raw_name);
 
 #endif

@@ -1,6 +1,8 @@
 /* One document of settings, JSON or YAML. Which framework wrote it is the importers' matter. */
 #include "importers/config/settings_document.h"
 
+#include "importers/config/lora_targets.h"
+
 size_t settings_count_keys(const struct peek *peek, struct key_list list)
 {
     size_t found = 0;
@@ -36,5 +38,8 @@ int settings_document(struct import *import, const char *framework, struct error
         return sink_note(import->sink, NOTE_WARN, tree->line, NONE, err,
                          "not a mapping of settings");
     import->n_rows = (int64_t)tree->n;
+    rc = lora_targets(import, framework, tree, err);
+    if (rc != OK)
+        return rc;
     return import_settings_tree(import, SIDE_TRAIN, "", tree, err);
 }
