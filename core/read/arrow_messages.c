@@ -273,6 +273,8 @@ static int add_message(struct arrow_messages *messages, struct arrow_schema *sch
     char *bytes = NULL;
     int rc = read_message(messages, &message, &bytes, &metadata, err);
 
+    if (rc == 0 && messages->is_file && !messages->blocks)
+        return wrong_message(messages, message.at, err, "the file ends without its footer");
     if (rc != 1)
         return rc;
     if (!flat_child(&metadata, 8, &inner))

@@ -19,6 +19,7 @@ struct tfrecord_reader {
     int64_t base; /* offset of window[0] */
     size_t at, filled;
     bool is_at_end; /* the file ends behind window[filled - 1] */
+    struct error failure; /* of the file, told behind what came before it; OK: none */
     size_t n_wrong; /* bytes; from WRONG_MAX_BYTES on nothing is searched for any more */
     struct crc32_table crc;
     unsigned char *window;
@@ -35,6 +36,7 @@ int tfrecord_open(struct tfrecord_reader **out, struct source_file *file, struct
         return error_set(err, E_NOMEM, "no memory to read records");
     }
     reader->file = file;
+    reader->failure.status = OK;
     crc32_make_table(&reader->crc, CRC32C_POLYNOMIAL);
     *out = reader;
     return OK;
@@ -59,6 +61,18 @@ static size_t left(const struct tfrecord_reader *reader)
     return reader->filled - reader->at;
 }
 
+/* A packed file that is cut ends there; failures of ours are told at once. */
+static int fail_behind(struct tfrecord_reader *reader, int rc, struct error *err)
+{
+    if (rc != E_PARSE && rc != E_LIMIT)
+        return rc;
+    if (err)
+        reader->failure = *err;
+    reader->failure.status = rc;
+    reader->is_at_end = true;
+    return OK;
+}
+
 /* n bytes from the current place on are in the window, or all there are. */
 static int want(struct tfrecord_reader *reader, size_t n, struct error *err)
 {
@@ -75,8 +89,10 @@ static int want(struct tfrecord_reader *reader, size_t n, struct error *err)
                            reader->window + reader->filled, WINDOW - reader->filled, &got, err);
 
         if (rc != OK)
-            return rc;
-        reader->is_at_end = got < WINDOW - reader->filled;
+            return fail_behind(reader, rc, err);
+        /* Of a packed file what is whole comes first; only the next reading says what is wrong. */
+        reader->is_at_end = got == 0 || (source_size(reader->file) != NONE &&
+                                         got < WINDOW - reader->filled);
         reader->filled += got;
     }
     return OK;
@@ -246,8 +262,10 @@ int tfrecord_next(struct tfrecord_reader *reader, struct tfrecord *out, struct e
     enum look what;
     int rc = want(reader, 1, err);
 
+    if (rc == OK && left(reader) == 0 && reader->failure.status != OK && err)
+        *err = reader->failure;
     if (rc != OK || left(reader) == 0)
-        return rc;
+        return rc != OK ? rc : reader->failure.status;
     rc = look(reader, &length, &what, err);
     if (rc != OK)
         return rc;

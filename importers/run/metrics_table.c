@@ -182,6 +182,7 @@ struct table {
     struct arena *arena; /* holds the names */
     struct json_field *fields;
     bool has_header, is_full;
+    int64_t size;   /* of the file */
     int64_t n_long; /* rows with more cells than the header */
 };
 
@@ -206,14 +207,34 @@ static int take_header(struct table *table, const struct csv_row *row, struct er
     return OK;
 }
 
+/* A last row without the end of its line may be half written. Where cells are missing it is left
+ * out until it is whole; else it may be a table that simply ends so: it is taken, and told. */
+static int see_end(struct table *table, const struct csv_row *row, bool *is_half,
+                   struct error *err)
+{
+    struct import *import = table->rows.import;
+
+    *is_half = false;
+    if (table->size == NONE || row->byte + row->length < table->size || row->length == 0) {
+        return OK;
+    }
+    *is_half = !table->has_header || row->n < table->n_names || row->is_unclosed;
+    import->state = *is_half ? SOURCE_GROWING : import->state;
+    return sink_note(import->sink, NOTE_INFO, row->line, row->byte, err,
+                     *is_half ? "the last row has no end yet and was left out"
+                              : "the last row has no line end: its last value may be half written");
+}
+
 static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
 {
     struct table *table = ctx;
+    bool is_half;
+    int rc = table->is_full ? OK : see_end(table, row, &is_half, err);
+    if (rc != OK || table->is_full || is_half) {
+        return rc;
+    }
     if (!table->has_header) {
         return take_header(table, row, err);
-    }
-    if (table->is_full) {
-        return OK;
     }
     table->n_long += row->n > table->n_names;
     struct json_row out = {.fields = table->fields, .line = row->line, .byte = NONE};
@@ -231,7 +252,7 @@ static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
     if (out.n == 0) {
         return OK;
     }
-    int rc = metric_rows_add(&table->rows, &out, err);
+    rc = metric_rows_add(&table->rows, &out, err);
     table->is_full = rc == 1;
     return rc == 1 ? OK : rc;
 }
@@ -268,6 +289,7 @@ static int read_csv(struct import *import, struct error *err)
     rc = source_open(&file, import->path, &why);
     if (rc == OK) {
         const struct csv_handler handler = {.row = on_csv_row, .ctx = &table};
+        table.size = source_size(file);
         rc = csv_read_rows(file, 0, &handler, &why);
     }
     if (rc != OK) {

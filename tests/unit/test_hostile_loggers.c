@@ -139,6 +139,37 @@ static void every_cut_is_survived(void **state)
     }
 }
 
+/* Formats that say where they end; of those without it a cut between two records is none. */
+static void a_cut_is_told_and_costs_what_is_behind_it(void **state)
+{
+    static const char *const ENDED[] = {".gz", ".parquet", ".arrow", ".csv"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof SAMPLES / sizeof *SAMPLES; i++) {
+        struct str path = str_of(SAMPLES[i].path);
+        char *folder = tempdir_make(), *bytes;
+        int64_t last = 0;
+        size_t n;
+        bool has_end = false;
+
+        for (size_t k = 0; k < sizeof ENDED / sizeof *ENDED; k++)
+            has_end |= str_ends(path, ENDED[k]) && str_find(path, "stream") < 0;
+        read_sample(&SAMPLES[i], &bytes, &n);
+        for (size_t cut = 1; has_end && cut < n; cut += 1 + n / 150) {
+            struct imported got = import_bytes(SAMPLES[i].importer, folder, name_of(&SAMPLES[i]),
+                                               str_from(bytes, cut));
+
+            assert_true(got.n_points >= last);
+            last = got.n_points;
+            if (bytes[cut - 1] != '\n' && bytes[cut - 1] != '\r' && cut > 50)
+                if (got.state == SOURCE_WHOLE && got.n_notes == 0)
+                    fail_msg("%s: nothing is told of a cut at %zu", SAMPLES[i].path, cut);
+        }
+        free(bytes);
+        tempdir_remove(folder);
+    }
+}
+
 static void flipped_bits_are_survived(void **state)
 {
     (void)state;
@@ -318,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cut_is_survived),
+        cmocka_unit_test(a_cut_is_told_and_costs_what_is_behind_it),
         cmocka_unit_test(flipped_bits_are_survived),
         cmocka_unit_test(points_before_a_cut_are_there),
         cmocka_unit_test(messages_that_lie_are_told_and_left),
