@@ -67,34 +67,72 @@ static bool is_taken_back(const struct config_change *change)
     return config_values_are_equal(change->old_value, change->new_value);
 }
 
-/* From the older revision to the newer one, and on to the run's own file. */
-static bool add_changes(const struct config_history *h, ptrdiff_t older, ptrdiff_t newer,
-                        struct arena *arena, struct history_healthy *out)
+/* Commit by commit, from the older revision to the newer one. */
+static bool gather(const struct config_history *h, ptrdiff_t older, ptrdiff_t newer, size_t room,
+                   struct arena *arena, struct net *net)
 {
-    struct net net = {.most = h->n_dirty};
-    size_t kept = 0;
-
+    *net = (struct net){.most = room};
     for (ptrdiff_t i = newer; i < older; i++)
-        net.most += h->revisions[i].n_changes;
-    net.list = arena_array(arena, net.most + 1, sizeof *net.list);
-    if (!net.list)
-        return false;
-    for (ptrdiff_t i = older - 1; i >= newer; i--) {
+        net->most += h->revisions[i].n_changes;
+    net->list = arena_array(arena, net->most + 1, sizeof *net->list);
+    for (ptrdiff_t i = older - 1; net->list && i >= newer; i--) {
         const struct revision *r = &h->revisions[i];
 
         for (size_t k = 0; k < r->n_changes; k++)
-            add_change(&net, &r->changes[k]);
+            add_change(net, &r->changes[k]);
         /* A version that came out of nothing, or went, is no step from the one before. */
-        net.is_rough |= r->by_lines || r->n_more || !r->blob || strcmp(r->status, "added") == 0;
+        net->is_rough |= r->by_lines || r->n_more || !r->blob || strcmp(r->status, "added") == 0;
     }
+    return net->list != NULL;
+}
+
+static void drop_taken_back(struct net *net)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < net->n; i++)
+        if (!is_taken_back(&net->list[i]))
+            net->list[kept++] = net->list[i];
+    net->n = kept;
+}
+
+bool history_net_changes(const struct config_history *history, ptrdiff_t older, ptrdiff_t newer,
+                         struct arena *arena, const struct config_change **out, size_t *n)
+{
+    struct net net;
+
+    if (!gather(history, older, newer, 0, arena, &net))
+        return false;
+    drop_taken_back(&net);
+    *out = net.list;
+    *n = net.n;
+    return true;
+}
+
+ptrdiff_t history_changed_by(const struct config_history *history, ptrdiff_t older, ptrdiff_t newer,
+                             const char *name)
+{
+    for (ptrdiff_t i = newer; i < older; i++)
+        for (size_t k = 0; k < history->revisions[i].n_changes; k++)
+            if (strcmp(history->revisions[i].changes[k].name, name) == 0)
+                return i;
+    return -1;
+}
+
+/* … and on to the run's own file. */
+static bool add_changes(const struct config_history *h, ptrdiff_t older, ptrdiff_t newer,
+                        struct arena *arena, struct history_healthy *out)
+{
+    struct net net;
+
+    if (!gather(h, older, newer, h->n_dirty, arena, &net))
+        return false;
     /* Beside HEAD it is what the work tree holds now. */
     for (size_t k = 0; h->dirty_from && strcmp(h->dirty_from, "HEAD") != 0 && k < h->n_dirty; k++)
         add_change(&net, &h->dirty[k]);
-    for (size_t i = 0; i < net.n; i++)
-        if (!is_taken_back(&net.list[i]))
-            net.list[kept++] = net.list[i];
+    drop_taken_back(&net);
     out->changes = net.list;
-    out->n_changes = kept;
+    out->n_changes = net.n;
     out->n_commits = (size_t)(older - newer);
     out->is_rough = net.is_rough;
     return true;

@@ -22,6 +22,13 @@ struct history_healthy {
  * `run_id` is the run; a healthy one is answered with at -1. False without memory. */
 bool history_last_healthy(const struct config_history *history, const struct history_run *runs,
                           size_t n_runs, int64_t run_id, struct arena *arena, struct history_healthy *out);
+/* What the settings of revision `newer` differ in from those of `older` (the greater index), as far as the
+ * commits between tell. False without memory. */
+bool history_net_changes(const struct config_history *history, ptrdiff_t older, ptrdiff_t newer,
+                         struct arena *arena, const struct config_change **out, size_t *n);
+/* The newest commit of those after `older` up to `newer` that changed the setting, -1. */
+ptrdiff_t history_changed_by(const struct config_history *history, ptrdiff_t older, ptrdiff_t newer,
+                             const char *name);
 /* The run broke: what the above asks of it first. */
 bool history_run_broke(const struct history_run *runs, size_t n_runs, int64_t run_id);
 

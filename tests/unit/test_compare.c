@@ -12,6 +12,8 @@
 #include "core/checks/registry.h"
 #include "core/facts/checkpoint_set.h"
 #include "core/facts/compare.h"
+#include "core/facts/config_history.h"
+#include "core/facts/facts_cache.h"
 #include "core/facts/run_time.h"
 #include "tests/harness/judged.h"
 
@@ -303,6 +305,65 @@ static void a_twin_by_seed_hides_no_other_run(void **state)
     fake_run_free(third);
 }
 
+/* ---- Hyperparameters and the commits of the configuration ---- */
+
+static const struct config_change WARMER[] = {{"warmup_steps", "10", "200", 6}};
+static const struct revision COMMITS[] = {
+    {.commit = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", .subject = "warm up longer", .status = "modified",
+     .blob = "b", .changes = WARMER, .n_changes = 1},
+    {.commit = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .subject = "first", .status = "added", .blob = "a"},
+};
+
+struct given {
+    struct config_history history;
+    const struct config_history *list[1];
+};
+
+static void give_history(struct given *given, struct fake_run *run, ptrdiff_t used_at)
+{
+    struct facts_cache *cache = fake_facts(run)->cache;
+
+    given->history = (struct config_history){.id = 7, .revisions = COMMITS, .n_revisions = 2, .used_at = used_at};
+    given->list[0] = &given->history;
+    cache->histories = given->list;
+    cache->n_histories = 1;
+    cache->histories_known = true;
+}
+
+/* Nothing else tells which run came first, and neither states its warm-up. */
+static void commits_tell_the_order_of_runs_and_what_they_changed(void **state)
+{
+    struct pair *pair = *state;
+    struct given a, b;
+    struct check_result result;
+
+    usual(pair->a, "16", "42");
+    usual(pair->b, "16", "42");
+    give_history(&a, pair->a, 0);
+    give_history(&b, pair->b, 1);
+    fake_check_among(pair->a, &pair->b, 1, &check_hyperparams_first, &result);
+    assert_int_equal(result.verdict, VERDICT_WARN);
+    assert_non_null(strstr(result.finding, "learning rate and schedule"));
+    assert_true(result.n_evidence > 0);
+    assert_string_equal(result.evidence[0].commit, COMMITS[0].commit);
+    assert_non_null(strstr(result.evidence[0].text, "warm up longer"));
+    fake_check_among(pair->b, &pair->a, 1, &check_hyperparams_first, &result);
+    assert_int_equal(result.verdict, VERDICT_NOT_APPLICABLE);
+}
+
+static void one_run_with_a_history_names_the_commit_to_look_before(void **state)
+{
+    struct pair *pair = *state;
+    struct given a;
+    struct check_result result;
+
+    usual(pair->a, "16", "42");
+    give_history(&a, pair->a, 0);
+    fake_check(pair->a, &check_hyperparams_first, &result);
+    assert_int_equal(result.verdict, VERDICT_NOT_APPLICABLE);
+    assert_non_null(strstr(result.finding, "bbbbbbb changed warmup_steps"));
+}
+
 static void a_run_alone_is_compared_with_nothing(void **state)
 {
     struct pair *pair = *state;
@@ -354,6 +415,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_seed_or_none_warns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_same_run_with_another_seed_is_no_fault, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_twin_by_seed_hides_no_other_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commits_tell_the_order_of_runs_and_what_they_changed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(one_run_with_a_history_names_the_commit_to_look_before, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_run_alone_is_compared_with_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(checkpoints_within_noise_of_the_best_are_a_set, set_up, tear_down),
     };

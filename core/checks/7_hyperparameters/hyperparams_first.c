@@ -1,11 +1,14 @@
 /* C7.3: were hyperparameters left alone until the cheap checks passed? The run before this one is
- * asked: what did its checks of stages 1 to 3 say when epochs, targets, rank, rate or batch changed? */
+ * asked: what did its checks of stages 1 to 3 say when epochs, targets, rank, rate or batch changed? Where
+ * the configuration is in git, the commits that the runs used tell their order, and which commit changed
+ * what. */
 #include <string.h>
 
 #include "core/checks/gate.h"
 #include "core/checks/registry.h"
 #include "core/checks/run_pairs.h"
 #include "core/checks/runner.h"
+#include "core/facts/history_effect.h"
 #include "core/facts/run_time.h"
 
 enum { MAX_OPEN = 64 };
@@ -15,6 +18,100 @@ static bool applies(const struct run_facts *facts, const char **reason)
     *reason = facts->run.marks & MARK_TEN_ROW_TEST ? "a ten-row test is no try of hyperparameters"
                                                    : "nothing was trained";
     return !(facts->run.marks & (MARK_TEN_ROW_TEST | MARK_EVAL_ONLY));
+}
+
+/* ---- By the commits that the runs used ---- */
+
+/* The history that both runs have a known place in, the older one in a commit before; NULL: none. */
+static const struct config_history *shared_history(const struct run_facts *older,
+                                                   const struct run_facts *newer, ptrdiff_t *from,
+                                                   ptrdiff_t *to)
+{
+    const struct config_history *a = facts_history(older), *b = facts_history(newer);
+
+    if (!a || !b || !a->id || a->id != b->id || a->used_at < 0 || b->used_at < 0 ||
+        a->used_at >= (ptrdiff_t)b->n_revisions)
+        return NULL;
+    *from = a->used_at;
+    *to = b->used_at;
+    return b;
+}
+
+/* As run_order: -1 when a was made under the older commit. */
+static int order_by_commits(const struct run_facts *a, const struct run_facts *b)
+{
+    ptrdiff_t from, to;
+
+    if (!shared_history(a, b, &from, &to) || from == to)
+        return 0;
+    return from > to ? -1 : 1;
+}
+
+static int order_of(const struct run_facts *a, const struct run_facts *b)
+{
+    int order = run_order(a, b);
+
+    return order ? order : order_by_commits(a, b);
+}
+
+/* Hyperparameters that commits between changed, where the runs themselves do not state them. */
+static unsigned knobs_of_commits(struct check_ctx *ctx, const struct run_facts *older)
+{
+    const struct config_change *changes;
+    unsigned knobs = 0;
+    ptrdiff_t from, to;
+    size_t n;
+    const struct config_history *h = shared_history(older, ctx->facts, &from, &to);
+
+    if (!h || from <= to || !history_net_changes(h, from, to, ctx->arena, &changes, &n))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (knob_is_hyperparameter(knob_of(changes[i].name)) &&
+            !(facts_setting(older, changes[i].name) && facts_setting(ctx->facts, changes[i].name)))
+            knobs |= 1u << knob_of(changes[i].name);
+    return knobs;
+}
+
+/* Which commit changed what: one record a setting of the knobs. */
+static void evidence_commits(struct check_ctx *ctx, const struct run_facts *older, unsigned knobs)
+{
+    const struct config_change *changes;
+    ptrdiff_t from, to;
+    size_t n;
+    const struct config_history *h = shared_history(older, ctx->facts, &from, &to);
+
+    if (!h || from <= to || !history_net_changes(h, from, to, ctx->arena, &changes, &n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const struct config_change *c = &changes[i];
+        ptrdiff_t at = history_changed_by(h, from, to, c->name);
+
+        if (!(knobs & (1u << knob_of(c->name))) || at < 0)
+            continue;
+        const struct revision *r = &h->revisions[at];
+        struct evidence *e = evidence_add(ctx, "setting", "%s: %.60s became %.60s in %.7s (%.80s)", c->name,
+                                          c->old_value ? c->old_value : "not stated",
+                                          c->new_value ? c->new_value : "not stated", r->commit, r->subject);
+        e->commit = r->commit;
+    }
+}
+
+/* One run alone: its history may tell which commit another one should be imported from. */
+static int skip_alone(struct check_ctx *ctx)
+{
+    const struct config_history *h = facts_history(ctx->facts);
+
+    for (ptrdiff_t i = h && h->used_at >= 0 ? h->used_at : 0; h && h->used_at >= 0 && i < (ptrdiff_t)h->n_revisions;
+         i++)
+        for (size_t k = 0; k < h->revisions[i].n_changes; k++) {
+            const char *name = h->revisions[i].changes[k].name;
+
+            if (knob_is_hyperparameter(knob_of(name)))
+                return check_skip(ctx, "there is one run only; %.7s changed %s before it: import the run made "
+                                       "before that commit as well",
+                                  h->revisions[i].commit, name);
+        }
+    return check_skip(ctx, "there is one run only");
 }
 
 /* ---- The run before ---- */
@@ -31,7 +128,7 @@ static const struct run_facts *run_before(const struct check_ctx *ctx, size_t *n
         if (!runs_are_comparable(ctx->facts, other))
             continue;
         ++*n_comparable;
-        if (run_order(other, ctx->facts) < 0 && (!best || run_order(best, other) < 0))
+        if (order_of(other, ctx->facts) < 0 && (!best || order_of(best, other) < 0))
             best = other;
     }
     return best;
@@ -128,6 +225,7 @@ static int warn(struct check_ctx *ctx, const struct run_pair *pair, const struct
 
     shown.knobs = changed;
     evidence_knobs(ctx, &shown, changed);
+    evidence_commits(ctx, pair->other, changed);
     for (size_t i = 0; i < open->n_failed; i++)
         check_fix(ctx, "settle %s of %s first: %s", open->failed[i]->id, name, open->failed[i]->title);
     if (open->n_failed > 0)
@@ -157,7 +255,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     unsigned changed = 0;
 
     if (ctx->n_others == 0)
-        return check_skip(ctx, "there is one run only");
+        return skip_alone(ctx);
     int rc = gate_failure(ctx, &failed, err);
     if (rc != OK || failed)
         return rc != OK ? rc : check_skip(ctx, "not yet: %s fails", failed->id);
@@ -170,6 +268,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         return error_set(err, E_NOMEM, "no memory to compare two runs");
     for (unsigned k = KNOB_EPOCHS; k <= KNOB_BATCH; k++)
         changed |= pair.knobs & (1u << k);
+    changed |= knobs_of_commits(ctx, older);
     const char *name = older->run.name ? older->run.name : "the run before";
     if (changed == 0)
         return check_pass(ctx, CONFIDENCE_STRONG, "no hyperparameter changed since %s", name);
@@ -188,7 +287,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_hyperparams_first = {
     .id = "hyperparams-first",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "Hyperparameters were left alone until the cheap checks passed",
