@@ -215,24 +215,20 @@ static enum value_type type_of(struct str value)
     return str_is(value, "true") || str_is(value, "false") ? VALUE_BOOL : VALUE_TEXT;
 }
 
-/* num_predict below zero means no limit, or the rest of the context. */
+/* num_predict below zero means no limit, or the rest of the context: it is no number of tokens. */
 static int put_parameter(struct reading *r, const struct modelfile_instruction *parameter)
 {
-    int64_t most;
-    const char *name = parameter->key;
-    int rc = import_setting(r->import, SIDE_SERVE, name, parameter->value.p,
-                            type_of(parameter->value), parameter->line, r->err);
+    enum value_type type = type_of(parameter->value);
+    const struct setting unlimited = {.side = SIDE_SERVE,
+                                      .raw_name = parameter->key,
+                                      .value = parameter->value.p,
+                                      .type = type,
+                                      .line = parameter->line};
 
-    if (rc != OK || strcmp(name, "num_predict") != 0 ||
-        !number_parse_int(parameter->value, &most) || most < 0)
-        return rc;
-    const struct json value = {.type = JSON_NUMBER,
-                               .text = parameter->value,
-                               .number = (double)most,
-                               .is_integer = true,
-                               .line = parameter->line};
-
-    return import_own_setting(r->import, SIDE_SERVE, "max_tokens", &value, r->err);
+    if (strcmp(parameter->key, "num_predict") == 0 && str_starts(parameter->value, "-"))
+        return sink_setting(r->import->sink, &unlimited, r->err);
+    return import_setting(r->import, SIDE_SERVE, parameter->key, parameter->value.p, type,
+                          parameter->line, r->err);
 }
 
 static int put_parameters(struct reading *r)
