@@ -24,7 +24,9 @@
     X(wandb)            \
     X(mlflow_db)        \
     X(tokenizer)        \
-    X(jinja)
+    X(jinja)            \
+    X(go_template)      \
+    X(modelfile)
 
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(FUZZ_DECLARE)
