@@ -84,6 +84,16 @@ static bool is_skipped_name(const char *name)
     return false;
 }
 
+/* Why a folder is told of that holds runs which nobody here reads; NULL: it is none. */
+static const char *foreign_store(const char *name)
+{
+    if (strcmp(name, ".aim") == 0)
+        return "a store of Aim (RocksDB), which is not read: write its metrics to metrics.csv or "
+               ".parquet by dataframe() of Aim's Run or of query_metrics(), with step and loss as "
+               "columns";
+    return NULL;
+}
+
 static bool is_virtual_environment(const char *path)
 {
     char mark[PATH_MAX];
@@ -166,6 +176,8 @@ static void visit(struct walker *walker, const char *folder, const char *name, i
         add(walker, folder, path, (int64_t)st.st_size);
     } else if (!S_ISDIR(st.st_mode)) {
         skip(walker, path, "not a regular file");
+    } else if (foreign_store(name)) {
+        skip(walker, path, foreign_store(name));
     } else if (is_skipped_name(name) || is_virtual_environment(path)) {
         skip(walker, path, "a folder that holds no runs");
     } else if (depth >= WALK_MAX_DEPTH) {
@@ -262,9 +274,16 @@ static bool is_within_another(const struct named *named, size_t n, size_t i)
 
 static void walk_named_folder(struct walker *walker, const char *path, struct walk_argument *out)
 {
+    const char *why = foreign_store(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+
     walker->files = (struct files){0};
-    walker->below = strcmp(path, "/") == 0 ? 1 : strlen(path) + 1;
-    walk_folder(walker, path, 0);
+    walker->below = 0;
+    if (why) {
+        skip(walker, path, why);
+    } else {
+        walker->below = strcmp(path, "/") == 0 ? 1 : strlen(path) + 1;
+        walk_folder(walker, path, 0);
+    }
     *out = (struct walk_argument){
         .folder = path, .files = walker->files.list, .n_files = walker->files.n};
 }

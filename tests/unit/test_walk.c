@@ -92,6 +92,19 @@ static void folders_without_runs_are_skipped_and_said(void **state)
     assert_non_null(skipped(&walk, "/myenv"));
 }
 
+static void a_store_that_nobody_reads_says_what_to_export(void **state)
+{
+    struct fixture *f = *state;
+
+    tempdir_write_text(f->folder, ".aim/meta/chunks/0f03/000008.log", "x");
+    tempdir_write_text(f->folder, "d.json", "x");
+    struct walk walk = walk_one(f, f->folder);
+    assert_int_equal(walk.arguments[0].n_files, 1);
+    assert_non_null(strstr(skipped(&walk, "/.aim"), "metrics.csv"));
+    walk = walk_one(f, tempdir_path(f->folder, ".aim"));
+    assert_non_null(strstr(skipped(&walk, "/.aim"), "metrics.csv"));
+}
+
 static void links_are_listed_but_not_followed(void **state)
 {
     struct fixture *f = *state;
@@ -177,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_come_in_the_order_of_their_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folders_without_runs_are_skipped_and_said, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_store_that_nobody_reads_says_what_to_export, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(links_are_listed_but_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_seventh_level_is_not_entered, set_up, tear_down),
