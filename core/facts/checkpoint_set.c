@@ -101,6 +101,22 @@ static void look_at_folders(const struct run_facts *facts, const struct eval_poi
     }
 }
 
+/* From the first record to the last, by what the files say of their own time. */
+static double seconds_of_records(const struct run_facts *facts)
+{
+    int64_t first = 0, last = 0;
+
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *s = &facts->sources[i];
+
+        if (s->first_wall > 0 && (first == 0 || s->first_wall < first))
+            first = s->first_wall;
+        if (s->last_wall > last)
+            last = s->last_wall;
+    }
+    return first > 0 && last > first ? (double)(last - first) : NAN;
+}
+
 static void measure_rest(const struct run_facts *facts, const struct eval_points *points,
                          struct checkpoint_set *out)
 {
@@ -114,6 +130,8 @@ static void measure_rest(const struct run_facts *facts, const struct eval_points
     out->share_after = (double)(last - best) / (double)last;
     if (began > 0 && ended > began)
         out->seconds_after = out->share_after * (double)(ended - began);
+    else
+        out->seconds_after = out->share_after * seconds_of_records(facts);
 }
 
 bool checkpoint_set_read(const struct run_facts *facts, const struct eval_points *points,

@@ -75,6 +75,13 @@ static void look_at_event_files(const struct run_facts *facts, int64_t *best)
     }
 }
 
+/* The first record of a log that writes times. */
+static void look_at_records(const struct run_facts *facts, int64_t *best)
+{
+    for (size_t i = 0; i < facts->n_sources; i++)
+        take_earlier(best, facts->sources[i].first_wall);
+}
+
 int64_t run_began(const struct run_facts *facts)
 {
     int64_t best = NONE;
@@ -83,6 +90,8 @@ int64_t run_began(const struct run_facts *facts)
         return facts->run.started_at;
     look_at_settings(facts, &best);
     look_at_event_files(facts, &best);
+    if (best == NONE)
+        look_at_records(facts, &best);
     return best;
 }
 
