@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/checks/registry.h"
@@ -190,6 +191,46 @@ static void a_save_limit_tells_that_the_best_was_deleted(void **state)
     expect(run, &check_last_not_best, VERDICT_FAIL);
     assert_string_equal(result.branch, "gone");
     fake_run_free(run);
+}
+
+static const char *text_with(const char *word)
+{
+    for (size_t i = 0; i < result.n_evidence; i++)
+        if (result.evidence[i].text && strstr(result.evidence[i].text, word))
+            return result.evidence[i].text;
+    return "";
+}
+
+/* The same evaluations; the checkpoints as three other frameworks call theirs. */
+static void checkpoints_of_other_names_are_told_with_the_one_to_keep(void **state)
+{
+    static const struct {
+        const char *best, *last;
+        int64_t best_step, last_step;
+    } NAMES[] = {
+        {"/fake/run/epoch=0-step=101.ckpt", "/fake/run/epoch=2-step=301.ckpt", 101, 301},
+        {"/fake/run/step-000100", "/fake/run/step-000300", 100, 300},
+        {"/fake/run/epoch_0", "/fake/run/epoch_2", NONE, NONE},
+    };
+    static const double BEST_FIRST[] = {1.0, 1.2, 1.5};
+
+    (void)state;
+    for (size_t i = 0; i < N(NAMES); i++) {
+        struct fake_run *run = run_with_evals(BEST_FIRST, N(BEST_FIRST));
+        char expected[100];
+
+        fake_decided(run)->last_epoch = 3.0;
+        fake_artefact(run, "checkpoint", NAMES[i].best, NAMES[i].best_step);
+        fake_artefact(run, "checkpoint", NAMES[i].last, NAMES[i].last_step);
+        expect(run, &check_last_not_best, VERDICT_FAIL);
+        assert_string_equal(result.branch, "");
+        snprintf(expected, sizeof expected, "on disk: %s; keep %s", strrchr(NAMES[i].best, '/') + 1,
+                 strrchr(NAMES[i].best, '/') + 1);
+        assert_string_equal(text_with("on disk"), expected);
+        assert_string_equal(text_with("of the steps"), "67 % of the steps came after the best");
+        assert_true(*text_with("no other evaluation"));
+        fake_run_free(run);
+    }
 }
 
 static void the_best_model_loaded_at_the_end_passes(void **state)
@@ -428,6 +469,7 @@ int main(void)
         cmocka_unit_test(reinforcement_runs_and_ten_row_tests_are_not_asked),
         cmocka_unit_test(the_last_checkpoint_far_above_the_best_fails),
         cmocka_unit_test(a_best_checkpoint_that_was_overwritten_is_gone),
+        cmocka_unit_test(checkpoints_of_other_names_are_told_with_the_one_to_keep),
         cmocka_unit_test(one_imported_folder_says_nothing_about_the_others),
         cmocka_unit_test(a_save_limit_tells_that_the_best_was_deleted),
         cmocka_unit_test(the_best_model_loaded_at_the_end_passes),
