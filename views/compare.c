@@ -48,6 +48,7 @@ struct state {
     struct compare_row *rows;   /* those that are shown */
     size_t sort;                /* column + 1; 0: as they come */
     bool with_minor;
+    const char *heading;
     char said[200];             /* what Enter found, where it opens nothing */
 };
 
@@ -62,12 +63,18 @@ static void add_row(struct state *state, struct compare_row row)
     state->all[state->n_all++] = row;
 }
 
+/* One word: the column is narrow, and knob_name is for sentences. */
 static const char *group_of(const struct compared_setting *s)
 {
+    static const char *const WORDS[N_KNOBS] = {
+        [KNOB_EPOCHS] = "epochs", [KNOB_TARGETS] = "targets",   [KNOB_RANK] = "rank",
+        [KNOB_RATE] = "rate",     [KNOB_BATCH] = "batch",       [KNOB_DATA] = "data",
+        [KNOB_TEMPLATE] = "template", [KNOB_PRECISION] = "precision", [KNOB_SEED] = "seed"};
+
     if (s->is_incidental)
         return "no effect";
     if (s->knob != KNOB_NONE)
-        return knob_name(s->knob);
+        return WORDS[s->knob];
     return s->side == SIDE_TRAIN ? "other" : side_name(s->side);
 }
 
@@ -98,19 +105,21 @@ static void add_data(struct state *state, const struct comparison *c)
 
 static void add_curves(struct state *state, const struct comparison *c)
 {
-    static const char *const WORDS[] = {"too few steps", "equal", "within noise", "part"};
+    static const char *const WORDS[] = {"too few steps", "equal", "within noise", "parts"};
 
     for (size_t i = 0; i < c->n_curves; i++) {
         const struct compared_curve *curve = &c->curves[i];
         bool has_parted = curve->answer == PARTING_FOUND;
-        const char *what =
-            has_parted ? arena_printf(state->arena, "%s from step %lld", curve->name,
-                                      (long long)curve->step)
-                       : arena_printf(state->arena, "%s: %s", curve->name, WORDS[curve->answer]);
+        /* The step has a column where no width cuts it: half a number is a wrong one. */
+        const char *where = has_parted ? arena_printf(state->arena, "step %lld", (long long)curve->step)
+                                       : "curve";
+        const char *what = has_parted ? arena_printf(state->arena, "%s parts", curve->name)
+                                      : arena_printf(state->arena, "%s: %s", curve->name,
+                                                     WORDS[curve->answer]);
 
         add_row(state, (struct compare_row){
                            .kind = ROW_CURVE,
-                           .cells = {"curve", what, arena_printf(state->arena, "%.4g", curve->at_a),
+                           .cells = {where, what, arena_printf(state->arena, "%.4g", curve->at_a),
                                      arena_printf(state->arena, "%.4g", curve->at_b)},
                            .step = has_parted ? curve->step : NONE,
                            .is_minor = !has_parted});
@@ -182,7 +191,30 @@ static void forget(struct state *state)
     state->arena = NULL;
     state->all = NULL;
     state->n_all = 0;
+    state->heading = NULL;
     state->serial = 0;
+}
+
+/* "2 settings, loss parts at step 330": what one looks here for. */
+static void make_heading(struct state *state, const struct comparison *c)
+{
+    const struct compared_curve *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < state->n_all; i++)
+        n += state->all[i].kind == ROW_SETTING && !state->all[i].is_minor;
+    for (size_t i = 0; !first && i < c->n_curves; i++)
+        if (strcmp(c->curves[i].name, "learning_rate") != 0)
+            first = &c->curves[i];
+    const char *settings = n == 1 ? "1 setting" : arena_printf(state->arena, "%zu settings", n);
+    if (first && first->answer == PARTING_FOUND)
+        state->heading = arena_printf(state->arena, "%s, %s parts at step %lld", settings, first->name,
+                                      (long long)first->step);
+    else if (first && first->answer != PARTING_TOO_FEW)
+        state->heading = arena_printf(state->arena, "%s, %s %s", settings, first->name,
+                                      first->answer == PARTING_EQUAL ? "is equal" : "within noise");
+    else
+        state->heading = settings;
 }
 
 static int compare_runs(struct view *view, struct error *err)
@@ -206,11 +238,13 @@ static int compare_runs(struct view *view, struct error *err)
     state->all = arena_array(state->arena, n + 1, sizeof *state->all);
     if (!state->all)
         return error_set(err, E_NOMEM, "no memory to compare two runs");
-    if (desk->verdicts)
-        add_verdicts(state, desk->verdicts, &verdicts);
+    /* What was done first, then what came of it. */
     add_settings(state, &c);
     add_data(state, &c);
     add_curves(state, &c);
+    if (desk->verdicts)
+        add_verdicts(state, desk->verdicts, &verdicts);
+    make_heading(state, &c);
     if (arena_failed(state->arena))
         return error_set(err, E_NOMEM, "no memory to compare two runs");
     state->serial = desk->facts->serial;
@@ -282,11 +316,13 @@ static void draw(const struct view *view, struct canvas *canvas)
     if (!view->desk->facts)
         text = "no run chosen";
     else if (!view->desk->baseline_id)
-        text = "no baseline: b or Space on a run in the list of runs (:runs)";
+        text = "no baseline: Enter opens the list of runs,";
     else if (state->table.n_rows == 0)
         text = state->n_all ? "nothing that matters differs; i shows the rest" : "nothing differs";
     if (text) {
         canvas_puts(canvas, 0, 0, STYLE_DIM, text);
+        if (view->desk->facts && !view->desk->baseline_id)
+            canvas_puts(canvas, 1, 0, STYLE_DIM, "b or Space on a run there sets one");
         return;
     }
     struct table table = state->table;
@@ -407,6 +443,13 @@ static void status(const struct view *view, struct buf *out)
         buf_str(out, str_first(str_of(state->rows[state->table.selected].line), 400));
 }
 
+static const char *heading(const struct view *view)
+{
+    const struct state *state = view->state;
+
+    return state->heading;
+}
+
 const struct view_ops view_compare = {
     .id = "compare",
     .title = "compare",
@@ -422,5 +465,6 @@ const struct view_ops view_compare = {
     .at = table_view_at,
     .position = table_view_position,
     .status = status,
+    .heading = heading,
     .depends_on = DESK_RUN | DESK_BASELINE,
 };

@@ -333,12 +333,11 @@ static void say_effect(struct state *state, const char *commit, const struct his
                  (long long)effect->step);
         break;
     case HISTORY_EFFECT_HERE:
-        snprintf(state->said, n, "%.7s took effect with this run%s%.60s%s", commit,
-                 effect->before ? "; " : "", effect->before ? effect->before->run.name : "",
-                 effect->before ? " before it is drawn beside" : "");
+        snprintf(state->said, n, "%.7s took effect here%s%.60s", commit,
+                 effect->before ? "; before: " : "", effect->before ? effect->before->run.name : "");
         break;
     case HISTORY_EFFECT_OTHER:
-        snprintf(state->said, n, "%.7s took effect with %.60s, drawn beside", commit,
+        snprintf(state->said, n, "%.7s took effect with %.60s, beside", commit,
                  effect->with->run.name);
         break;
     }
