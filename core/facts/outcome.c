@@ -371,14 +371,17 @@ static bool fell_short(const struct run_facts *facts)
            facts->last_epoch < 0.99 * facts->planned_epochs;
 }
 
+/* The one that was written last: of a resumed run the files of the process that died may be fresh too. */
 static bool is_growing(const struct run_facts *facts, const struct source **which)
 {
-    for (size_t i = 0; i < facts->n_sources; i++)
-        if (facts->sources[i].state == SOURCE_GROWING) {
-            *which = &facts->sources[i];
-            return true;
-        }
-    return false;
+    *which = NULL;
+    for (size_t i = 0; i < facts->n_sources; i++) {
+        const struct source *s = &facts->sources[i];
+
+        if (s->state == SOURCE_GROWING && (!*which || s->mtime_ns > (*which)->mtime_ns))
+            *which = s;
+    }
+    return *which != NULL;
 }
 
 /* A metric file that the process wrote row by row ends where the process ended. */
