@@ -85,6 +85,21 @@ int64_t facts_rank(const struct run_facts *facts, const char *path)
     return rank_name_find(path, below, &name) ? name.rank : 0;
 }
 
+/* transformers writes "<EOS_TOKEN>" for eos_token wherever it hands its arguments to a logger: a value
+ * that was kept back, whatever it is. */
+static bool is_kept_back(const struct setting *setting)
+{
+    const char *name = setting->raw_name, *part = name;
+    struct str value = setting->value ? str_of(setting->value) : str_from("", 0);
+
+    if (!name || !str_ends(value, "_TOKEN>"))
+        return false;
+    for (; *part; part++)
+        name = *part == '.' || *part == '/' ? part + 1 : name;
+    return value.n == strlen(name) + 2 && value.p[0] == '<' &&
+           str_is_ignoring_case(str_from(value.p + 1, value.n - 2), name);
+}
+
 struct ranked {
     const struct setting *setting;
     int is_null, is_other, trust, role; /* is_other: of another run in the same folder */
@@ -100,7 +115,7 @@ static struct ranked rank_setting(const struct run_facts *facts, size_t i)
     bool is_null = setting->type == VALUE_NULL || !setting->value;
 
     /* DeepSpeed's "auto" defers to the arguments: it states nothing. */
-    if (setting->value && strcmp(setting->value, "auto") == 0)
+    if (setting->value && (strcmp(setting->value, "auto") == 0 || is_kept_back(setting)))
         is_null = true;
     return (struct ranked){
         .setting = setting,
@@ -271,7 +286,7 @@ static int add_answers(struct run_facts *facts, struct arena *arena, struct erro
 
 static bool is_stated(const struct setting *setting)
 {
-    return setting && setting->type != VALUE_NULL && setting->value;
+    return setting && setting->type != VALUE_NULL && setting->value && !is_kept_back(setting);
 }
 
 const struct setting *facts_setting_on(const struct run_facts *facts, enum side side,

@@ -118,6 +118,23 @@ static void null_and_auto_give_way_to_a_value(void **state)
     assert_int_equal(facts_bool(facts, "packing"), -1);
 }
 
+/* What a logger got of transformers' arguments: every key that ends with _token is masked. */
+static void a_value_that_was_kept_back_says_nothing(void **state)
+{
+    (void)state;
+    int64_t args = add_source("/x/run/training_args.bin", "hf_training_args", "args");
+    int64_t events = add_source("/x/run/events.out.tfevents.1.host", "tensorboard", "log");
+
+    add(args, SIDE_TRAIN, "eos_token", "null", VALUE_NULL);
+    add(events, SIDE_TRAIN, "eos_token", "<EOS_TOKEN>", VALUE_TEXT);
+    add(events, SIDE_TRAIN, "pad_token", "<PAD_TOKEN>", VALUE_TEXT);
+    add(events, SIDE_TRAIN, "image_token", "<IMAGE>", VALUE_TEXT);
+    open_facts();
+    assert_null(facts_text(facts, "eos_token"));
+    assert_null(facts_text(facts, "pad_token"));
+    assert_string_equal(facts_text(facts, "image_token"), "<IMAGE>");
+}
+
 static void the_runs_own_arguments_beat_a_checkpoints_and_a_late_one_an_early_one(void **state)
 {
     (void)state;
@@ -254,6 +271,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_users_answer_beats_everything, set_up, tear_down),
         cmocka_unit_test_setup_teardown(null_and_auto_give_way_to_a_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_value_that_was_kept_back_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             the_runs_own_arguments_beat_a_checkpoints_and_a_late_one_an_early_one, set_up,
             tear_down),
