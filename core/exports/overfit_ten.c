@@ -67,65 +67,13 @@ static struct candidate *estimated(const struct run_facts *facts, const struct d
     return list;
 }
 
-/* Where all is trained, the prompt is too: the answer is what the assistant says of it. */
-static bool is_answer(const struct labelled_row *row, size_t i)
-{
-    return row->trained[i] && (!row->has_sides || row->side[i] == SIDE_OF_ASSISTANT);
-}
-
-/* The text before the answer; tokens that the tokenizer puts before it (BOS) by their names, since it is
- * encoded without special tokens. */
-static struct str prompt_before(const struct ten *ten, const struct tokenizer *tokenizer,
-                                const struct labelled_row *row, size_t from)
-{
-    size_t i = row->first_kept;
-    struct buf text;
-
-    buf_init(&text, ROW_BYTES);
-    for (; i < from && row->begin[i] == row->end[i]; i++)
-        if (tokenizer)
-            buf_str(&text, tokenizer_token(tokenizer, row->ids[i]));
-    buf_str(&text, str_from(row->text.p + row->begin[i], row->begin[from] - row->begin[i]));
-    struct str prompt = arena_str(ten->arena, buf_view(&text));
-    buf_free(&text);
-    return prompt;
-}
-
-static bool ends_a_text(const struct tokenizer *tokenizer, const struct labelled_row *row, size_t i)
-{
-    struct str text = str_from(row->text.p + row->begin[i], row->end[i] - row->begin[i]);
-
-    return str_trim(text).n == 0 || (tokenizer && tokenizer_is_special(tokenizer, row->ids[i]));
-}
-
-/* The bytes of the first answer: its tokens that are trained in a row, without the special ones behind
- * them. Nothing where no text stands before it: there is no prompt to generate from. */
-static void take_target(const struct ten *ten, const struct labelled_row *row, struct ten_row *out)
-{
-    const struct tokenizer *tokenizer = audit_window_tokenizer(ten->window);
-    size_t from = row->first_kept, to, end;
-
-    while (from < row->end_kept && !is_answer(row, from))
-        from++;
-    for (to = from; to < row->end_kept && is_answer(row, to); to++)
-        ;
-    for (end = to; end > from && ends_a_text(tokenizer, row, end - 1); end--)
-        ;
-    if (from >= end || !row->text.n || row->begin[from] == row->begin[row->first_kept])
-        return;
-    out->prompt = prompt_before(ten, tokenizer, row, from);
-    out->target = arena_str(ten->arena, str_from(row->text.p + row->begin[from],
-                                                 row->end[end - 1] - row->begin[from]));
-    out->n_target = (int64_t)(end - from);
-    out->is_cut = to == row->end_kept && to < row->n;
-}
-
 /* False: the target stands among the chosen ones already. */
 static bool is_new_target(const struct ten *ten, const struct ten_row *row)
 {
     for (size_t i = 0; i < ten->n; i++)
         if (ten->rows[i].row == row->row ||
-            (row->target.p && ten->rows[i].target.p && str_eq(ten->rows[i].target, row->target)))
+            (row->text.target.p && ten->rows[i].text.target.p &&
+             str_eq(ten->rows[i].text.target, row->text.target)))
             return false;
     return true;
 }
@@ -142,7 +90,7 @@ static int try_row(struct ten *ten, const struct candidate *candidate, bool *is_
 
         rc = audit_window_row(ten->window, candidate->row, &labelled, NULL, err);
         if (rc == OK && !labelled->refused)
-            take_target(ten, labelled, &row);
+            row_prompt_of(labelled, audit_window_tokenizer(ten->window), ten->arena, &row.text);
     }
     *is_taken = rc == OK && is_new_target(ten, &row);
     if (*is_taken)
@@ -300,7 +248,7 @@ static int write_list(const struct ten *ten, const struct made_folder *folder, s
  * end. */
 static int64_t most_new_tokens(const struct ten_row *row)
 {
-    return row->is_cut ? row->n_target : (3 * row->n_target + 1) / 2 + 8;
+    return row->text.is_cut ? row->text.n_target : (3 * row->text.n_target + 1) / 2 + 8;
 }
 
 static int write_prompts(struct ten *ten, const struct made_folder *folder, struct error *err)
@@ -312,13 +260,13 @@ static int write_prompts(struct ten *ten, const struct made_folder *folder, stru
     for (size_t i = 0; i < ten->n; i++) {
         const struct ten_row *row = &ten->rows[i];
 
-        if (!row->target.p)
+        if (!row->text.target.p)
             continue;
         ten->n_prompts++;
         buf_printf(&text, "{\"row\": %" PRId64 ", \"prompt\": ", row->row);
-        json_write_string(&text, row->prompt);
+        json_write_string(&text, row->text.prompt);
         buf_puts(&text, ", \"target\": ");
-        json_write_string(&text, row->target);
+        json_write_string(&text, row->text.target);
         buf_printf(&text, ", \"max_new_tokens\": %" PRId64 "}\n", most_new_tokens(row));
     }
     if (ten->n_prompts)

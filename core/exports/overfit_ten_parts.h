@@ -4,13 +4,12 @@
 
 #include "core/base/arena.h"
 #include "core/exports/overfit_ten.h"
+#include "core/exports/row_prompt.h"
 
 struct ten_row {
     int64_t row;                    /* of the training file */
     int64_t n_tokens, n_trained;    /* n_trained NONE: not known */
-    struct str prompt, target;      /* p NULL: not known (no tokenizer) */
-    int64_t n_target;               /* tokens of the target */
-    bool is_cut;                    /* … which the length limit ended, not its own end */
+    struct row_prompt text;
 };
 
 struct ten {
