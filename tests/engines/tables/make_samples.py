@@ -90,8 +90,14 @@ p = polars.DataFrame({"text": ["a", None, "longer than twelve bytes"], "n": [1, 
                       "t": [datetime.datetime(2024, 5, 1, 9, 30, 0, 250000), None, datetime.datetime(1960, 1, 1)], "ok": [True, None, False]})
 p.write_parquet(os.path.join(OUT, "polars_zstd.parquet"))
 p.write_ipc(os.path.join(OUT, "polars_ipc.arrow"))
-for name in "polars_zstd.parquet", "polars_ipc.arrow":
-    save(name, expected_rows(p.to_arrow()))
+for codec in "lz4", "zstd":
+    p.write_ipc(os.path.join(OUT, "polars_ipc_%s.arrow" % codec), compression=codec)
+p.write_ipc_stream(os.path.join(OUT, "polars_stream_zstd.arrow"), compression="zstd")
+for codec in "uncompressed", "snappy", "gzip", "brotli", "lz4":
+    p.write_parquet(os.path.join(OUT, "polars_%s.parquet" % codec), compression=codec, row_group_size=2)
+for name in sorted(os.listdir(OUT)):
+    if name.startswith("polars_") and not name.endswith(".jsonl"):
+        save(name, expected_rows(p.to_arrow()))
 
 c = duckdb.connect()
 query = """select i as id, 'row ' || (i % 5) as text, i / 7.0::double as score, [i, i + 1] as ids, {'role': 'user', 'content': 'q' || i} as turn,
@@ -114,6 +120,20 @@ with tempfile.TemporaryDirectory() as tmp:
         shutil.copy(os.path.join(tmp, f), folder)
 d.to_parquet(os.path.join(OUT, "datasets_hub.parquet"))
 save("datasets_hub.parquet", [{"messages": r["messages"], "label": r["label"]} for r in d])
+again = datasets.load_from_disk(folder)
+for i, part in enumerate(again.shard(2, k, contiguous=True) for k in range(2)):
+    save("datasets_folder/data-%05d-of-00002.arrow" % i, [{"messages": r["messages"], "label": r["label"]} for r in part])
+def streamed():
+    for i in range(25):
+        yield {"text": "row %d" % i, "score": i / 3, "ids": list(range(i % 4))}
+
+
+with tempfile.TemporaryDirectory() as tmp:  # the cache's own writer, and rows that were never a whole
+    kept = datasets.Dataset.from_generator(streamed, cache_dir=tmp)
+    shutil.copy(kept.cache_files[0]["filename"], os.path.join(OUT, "datasets_cache.arrow"))
+    save("datasets_cache.arrow", list(kept))
+    kept.to_iterable_dataset().to_parquet(os.path.join(OUT, "datasets_stream.parquet"), batch_size=10)
+    save("datasets_stream.parquet", list(kept))
 
 with open(os.path.join(OUT, "WRITERS.txt"), "w") as f:
     f.write("Made by make_samples.py with pyarrow %s, polars %s, datasets %s, duckdb %s (PyPI). NAME.jsonl holds what the\n"
