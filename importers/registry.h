@@ -35,6 +35,7 @@
     X(gguf)              \
     X(serve_command)     \
     X(serve_config)      \
+    X(server_log)        \
     X(generations)       \
     X(eval_results)      \
     X(dataset_rows)      \

@@ -22,7 +22,9 @@ const char *serving_engine_name(enum serving_engine engine)
 
 /* ---- Records ---- */
 
-/* Smaller is nearer to what happens: -1 for a source that is no record of serving. */
+enum { RANK_REQUEST = 0, RANK_LOG = 1, RANK_CONFIG = 4, RANK_SIDE = 5, RANK_GGUF = 6 };
+
+/* Smaller is nearer to what happens; -1: no source. */
 static int record_rank(const struct source *source)
 {
     static const char *const ORDER[] = {"openai_request", "server_log",   "serve_command",
@@ -32,7 +34,7 @@ static int record_rank(const struct source *source)
     for (int i = 0; source && i < (int)(sizeof ORDER / sizeof *ORDER); i++)
         if (strcmp(source->importer, ORDER[i]) == 0)
             return i;
-    return -1;
+    return source ? RANK_SIDE : -1;
 }
 
 /* Stated on the serving side by the record of the best rank between two. */
@@ -56,8 +58,6 @@ static const struct setting *stated(const struct run_facts *facts, const char *n
     }
     return found;
 }
-
-enum { RANK_REQUEST = 0, RANK_LOG = 1, RANK_COMMAND = 2, RANK_CONFIG = 4, RANK_SIDE = 5, RANK_GGUF = 6 };
 
 /* The user's word before all. */
 static const struct setting *of_server(const struct run_facts *facts, const char *name)
@@ -348,7 +348,9 @@ static bool whole_number(const struct setting *setting, int64_t *out)
 
 static void read_context(const struct run_facts *facts, struct serving *s)
 {
-    const struct setting *stated_length = of_server(facts, "max_model_len");
+    /* a request to Ollama may bring a num_ctx of its own */
+    const struct setting *asked = stated(facts, "max_model_len", RANK_REQUEST, RANK_REQUEST);
+    const struct setting *stated_length = asked ? asked : of_server(facts, "max_model_len");
     int64_t n = NONE;
 
     s->context = NONE;
