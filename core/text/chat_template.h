@@ -3,7 +3,8 @@
  *
  * A set is what one place offers: a .jinja file, tokenizer_config.json (a text, or a list of
  * {name, template}), chat_template.json, or a tokenizer folder (chat_template.jinja wins over the
- * configuration; additional_chat_templates/NAME.jinja add names). GGUF files come later. */
+ * configuration; additional_chat_templates/NAME.jinja add names), or the metadata of a .gguf file
+ * (tokenizer.chat_template, tokenizer.chat_template.NAME). */
 #ifndef CORE_TEXT_CHAT_TEMPLATE_H
 #define CORE_TEXT_CHAT_TEMPLATE_H
 
@@ -56,7 +57,7 @@ MUST_CHECK int chat_template_render(const struct chat_template *chat_template,
                                     struct error *err);
 
 /* The special tokens of a tokenizer folder's files as the object that a template sees
- * (tokenizer_config.json, special_tokens_map.json). `config` may be NULL. */
+ * (tokenizer_config.json, special_tokens_map.json), or of a .gguf file in place of the folder. */
 MUST_CHECK int chat_special_tokens(const char *folder, struct arena *arena,
                                    const struct json **out, struct error *err);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <dirent.h>
 
+#include "core/read/gguf.h"
 #include "core/read/source.h"
 #include "core/text/chat_template.h"
 
@@ -177,6 +178,48 @@ static int add_folder(struct finding *f, const char *folder)
     return rc;
 }
 
+/* ---- GGUF ---- */
+
+#define GGUF_ARENA_BYTES ((size_t)512 << 20)
+
+static bool is_gguf(const char *path)
+{
+    return str_ends(str_of(path), ".gguf");
+}
+
+/* tokenizer.chat_template, and tokenizer.chat_template.NAME of several. */
+static int add_gguf_values(struct finding *f, const struct gguf *gguf, const char *path)
+{
+    static const char KEY[] = "tokenizer.chat_template";
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && i < gguf->n_values; i++) {
+        const struct gguf_value *value = &gguf->values[i];
+        struct str rest;
+
+        if (value->type != GGUF_STRING || !value->text.n || !str_starts(value->key, KEY) ||
+            value->text.n > CHAT_TEMPLATE_BYTES || f->n >= MOST_TEMPLATES)
+            continue;
+        rest = str_skip(value->key, sizeof KEY - 1);
+        if (rest.n && rest.p[0] != '.')
+            continue;
+        rc = add(f, rest.n > 1 ? rest.p + 1 : "default", path, 1, arena_str(f->arena, value->text));
+    }
+    return rc;
+}
+
+static int add_gguf(struct finding *f, const char *path)
+{
+    struct arena *arena = arena_open(GGUF_ARENA_BYTES);
+    struct gguf gguf;
+    int rc = arena ? gguf_read(path, arena, &gguf, f->err) : no_memory(f);
+
+    if (rc == OK)
+        rc = add_gguf_values(f, &gguf, path);
+    arena_close(arena);
+    return rc;
+}
+
 int chat_template_find(const char *path, struct arena *arena, struct chat_template_set *out,
                        struct error *err)
 {
@@ -192,7 +235,9 @@ int chat_template_find(const char *path, struct arena *arena, struct chat_templa
     if (S_ISDIR(st.st_mode))
         rc = add_folder(&f, path);
     else
-        rc = str_ends(str_of(path), ".json") ? add_config(&f, path) : add_file(&f, "default", path);
+        rc = is_gguf(path)                        ? add_gguf(&f, path)
+             : str_ends(str_of(path), ".json") ? add_config(&f, path)
+                                               : add_file(&f, "default", path);
     if (rc != OK)
         return rc;
     if (f.n == 0) {
@@ -267,6 +312,36 @@ static bool put_tokens(struct arena *arena, struct json *object, const struct js
     return true;
 }
 
+/* The tokens of a GGUF file that have a role. */
+static int put_gguf_tokens(struct finding *f, const char *path, struct json *object)
+{
+    static const struct {
+        const char *key, *name;
+    } ROLES[] = {{"tokenizer.ggml.bos_token_id", "bos_token"},
+                 {"tokenizer.ggml.eos_token_id", "eos_token"},
+                 {"tokenizer.ggml.unknown_token_id", "unk_token"},
+                 {"tokenizer.ggml.seperator_token_id", "sep_token"},
+                 {"tokenizer.ggml.separator_token_id", "sep_token"},
+                 {"tokenizer.ggml.padding_token_id", "pad_token"}};
+    struct arena *arena = arena_open(GGUF_ARENA_BYTES);
+    struct gguf gguf;
+    int rc = arena ? gguf_read(path, arena, &gguf, f->err) : no_memory(f);
+    const struct gguf_value *tokens = rc == OK ? gguf_get(&gguf, "tokenizer.ggml.tokens") : NULL;
+
+    for (size_t i = 0; tokens && tokens->texts && i < sizeof ROLES / sizeof *ROLES; i++) {
+        const struct gguf_value *id = gguf_get(&gguf, ROLES[i].key);
+        struct json text = {.type = JSON_STRING};
+
+        if (!id || id->integer < 0 || (size_t)id->integer >= tokens->n || id->type == GGUF_STRING)
+            continue;
+        text.text = arena_str(f->arena, tokens->texts[id->integer]);
+        if (!put_token(f->arena, object, str_of(ROLES[i].name), &text))
+            rc = no_memory(f);
+    }
+    arena_close(arena);
+    return rc;
+}
+
 int chat_special_tokens(const char *folder, struct arena *arena, const struct json **out,
                         struct error *err)
 {
@@ -277,6 +352,13 @@ int chat_special_tokens(const char *folder, struct arena *arena, const struct js
     if (!object)
         return no_memory(&f);
     object->type = JSON_OBJECT;
+    if (is_gguf(folder)) {
+        int rc = put_gguf_tokens(&f, folder, object);
+
+        if (rc == OK)
+            *out = object;
+        return rc;
+    }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         const char *path = arena_printf(arena, "%s/%s", folder, files[i]);
         const struct json *config;

@@ -433,6 +433,15 @@ static bool is_there(const struct legacy *legacy, const char *name, char path[40
     return n > 0 && n < 4096 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+static int read_pieces(struct legacy *legacy, struct str model)
+{
+    int rc = find_class(legacy, SHAPE_LLAMA);
+
+    if (rc == OK)
+        rc = expect_shape(legacy, SHAPE_LLAMA, SHAPE_XLMR, "a sentencepiece model");
+    return rc == OK ? legacy_read_sentencepiece(legacy, model) : rc;
+}
+
 static int read_bytes(struct legacy *legacy, const char *path)
 {
     char *bytes = NULL;
@@ -455,11 +464,7 @@ static int read_bytes(struct legacy *legacy, const char *path)
         if (rc == OK)
             rc = legacy_read_ranks(legacy, text);
     } else {
-        rc = find_class(legacy, SHAPE_LLAMA);
-        if (rc == OK)
-            rc = expect_shape(legacy, SHAPE_LLAMA, SHAPE_XLMR, "a sentencepiece model");
-        if (rc == OK)
-            rc = legacy_read_sentencepiece(legacy, text);
+        rc = read_pieces(legacy, text);
     }
     free(bytes);
     return rc;
@@ -534,34 +539,49 @@ static struct buf *part_of(struct legacy *legacy, int i)
     return i < (int)(sizeof parts / sizeof *parts) ? parts[i] : NULL;
 }
 
+/* The file at `path`, or the model in memory where that is NULL. */
+static int to_json(struct legacy *legacy, const char *path, struct str model, struct buf *out)
+{
+    int rc = OK;
+
+    for (int i = 0; part_of(legacy, i); i++)
+        buf_init(part_of(legacy, i), TOKENIZER_FILE_BYTES);
+    legacy->arena = arena_open(LEGACY_FILE_BYTES);
+    legacy->added = malloc(LEGACY_ADDED * sizeof *legacy->added);
+    if (!legacy->arena || !legacy->added)
+        rc = error_set(legacy->err, E_NOMEM, "the tokenizer.json of older files");
+    if (rc == OK)
+        rc = path ? read_path(legacy, path) : read_pieces(legacy, model);
+    if (rc == OK)
+        rc = add_stated(legacy);
+    if (rc == OK && path)
+        rc = add_listed(legacy);
+    if (rc == OK)
+        rc = add_named(legacy);
+    if (rc == OK)
+        rc = put_post(legacy);
+    if (rc == OK)
+        rc = write_out(legacy, out);
+    for (int i = 0; part_of(legacy, i); i++)
+        buf_free(part_of(legacy, i));
+    vocab_free(&legacy->vocab);
+    arena_close(legacy->arena);
+    free(legacy->added);
+    return rc;
+}
+
 int legacy_to_json(const char *path, const struct json *config, struct buf *out,
                    struct error *err)
 {
     struct legacy legacy = {.config = json_is(config, JSON_OBJECT) ? config : NULL, .err = err};
-    int rc = OK;
 
-    for (int i = 0; part_of(&legacy, i); i++)
-        buf_init(part_of(&legacy, i), TOKENIZER_FILE_BYTES);
-    legacy.arena = arena_open(LEGACY_FILE_BYTES);
-    legacy.added = malloc(LEGACY_ADDED * sizeof *legacy.added);
-    if (!legacy.arena || !legacy.added)
-        rc = error_set(err, E_NOMEM, "the tokenizer.json of older files");
-    if (rc == OK)
-        rc = read_path(&legacy, path);
-    if (rc == OK)
-        rc = add_stated(&legacy);
-    if (rc == OK)
-        rc = add_listed(&legacy);
-    if (rc == OK)
-        rc = add_named(&legacy);
-    if (rc == OK)
-        rc = put_post(&legacy);
-    if (rc == OK)
-        rc = write_out(&legacy, out);
-    for (int i = 0; part_of(&legacy, i); i++)
-        buf_free(part_of(&legacy, i));
-    vocab_free(&legacy.vocab);
-    arena_close(legacy.arena);
-    free(legacy.added);
-    return rc;
+    return to_json(&legacy, path, (struct str){NULL, 0}, out);
+}
+
+int legacy_pieces_to_json(struct str model, const struct json *config, struct buf *out,
+                          struct error *err)
+{
+    struct legacy legacy = {.config = json_is(config, JSON_OBJECT) ? config : NULL, .err = err};
+
+    return to_json(&legacy, NULL, model, out);
 }

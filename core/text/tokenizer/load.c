@@ -475,12 +475,30 @@ static int load_legacy(struct tokenizer **out, const char *path, const char *cac
     return rc;
 }
 
+static int load_gguf(struct tokenizer **out, const char *path, const char *cache_folder,
+                     struct error *err)
+{
+    struct buf text;
+    int rc;
+
+    buf_init(&text, TOKENIZER_FILE_BYTES);
+    rc = gguf_tokenizer_json(path, &text, err);
+    if (rc == OK)
+        rc = load_named(out, buf_view(&text), base_name(path), cache_folder, err);
+    if (rc != OK && err && !err->path[0])
+        error_at(err, path, err->line, err->byte);
+    buf_free(&text);
+    return rc;
+}
+
 int tokenizer_load(struct tokenizer **out, const char *path, const char *cache_folder,
                    struct error *err)
 {
     char inside[4096];
     int n;
 
+    if (str_ends(str_of(path), ".gguf"))
+        return load_gguf(out, path, cache_folder, err);
     if (!is_folder(path))
         return is_legacy(path) ? load_legacy(out, path, cache_folder, err)
                                : load_json(out, path, cache_folder, err);

@@ -1,7 +1,8 @@
 /* Tokenizers: text to ids and back, exactly as the tokenizers library does it (FORMATS.md B15).
  *
  * Loaded from tokenizer.json, or where there is none from vocab.json + merges.txt, vocab.txt or a
- * sentencepiece tokenizer.model, as transformers converts them. A file with a part that is not
+ * sentencepiece tokenizer.model, as transformers converts them, or from the arrays of a .gguf file
+ * (byte-level BPE with a known pre-tokenizer, llama's sentencepiece). A file with a part that is not
  * supported is refused by the name of the part (E_UNSUPPORTED), never approximated. Truncation
  * and padding of the file are not applied, as transformers does by default.
  *

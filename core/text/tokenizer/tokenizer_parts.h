@@ -83,5 +83,10 @@ void compact_keep(const char *cache_folder, struct str text, struct str settings
  * reader. `config`: tokenizer_config.json beside it, or NULL. */
 MUST_CHECK int legacy_to_json(const char *path, const struct json *config, struct buf *out,
                               struct error *err);
+/* The same of a sentencepiece model in memory, under a config of its own. */
+MUST_CHECK int legacy_pieces_to_json(struct str model, const struct json *config, struct buf *out,
+                                     struct error *err);
+/* The tokenizer.json that the arrays of a GGUF file make. E_UNSUPPORTED by name. (gguf_arrays.c) */
+MUST_CHECK int gguf_tokenizer_json(const char *path, struct buf *out, struct error *err);
 
 #endif
