@@ -35,9 +35,38 @@ struct template_place {
     const char *about;                  /* "serve/chat_template.jinja" */
     const struct source *bare;          /* a tokenizer of that side without any template, or NULL */
     enum marker_family named;           /* a built-in one that is only named: its family */
+    bool is_go;                         /* `text` is an Ollama TEMPLATE */
+    bool is_near;                       /* only the family of it is served, not the template itself */
+    const char *unknown;                /* why what is served cannot be rendered; what to import */
 };
 void prompt_template_of(const struct prompt_maker *maker, enum side side,
                         struct template_place *out);
+
+/* What the two files of templates share. */
+bool prompt_is_importer(const struct source *source, const char *id);
+const char *prompt_name_of(const char *path);
+/* 1 the file holds a template, 0 it says that there is none, -1 it does not say. */
+int prompt_states_template(const struct run_facts *facts, const struct source *source);
+void prompt_take(const struct prompt_maker *maker, const struct source *source,
+                 struct template_place *out);
+/* The template of the first file of that role that has one; one in a checkpoint only when none is
+ * outside. */
+bool prompt_find_by_role(const struct prompt_maker *maker, const char *role,
+                         struct template_place *out);
+/* The template of the folder that a record names. True as well for one without (`bare`). */
+bool prompt_find_by_name(const struct prompt_maker *maker, const char *value,
+                         struct template_place *out);
+
+/* ---- prompt_serving.c: which template a server uses ---- */
+
+void prompt_template_of_serving(const struct prompt_maker *maker, struct template_place *out);
+
+/* ---- prompt_ollama.c: Ollama's own templates ---- */
+
+/* The prompt that Ollama builds of the messages by a place that is_go. False: record->failure says why. */
+bool prompt_by_ollama(const struct prompt_maker *maker, const struct template_place *place,
+                      const struct json *messages, const struct json *tools,
+                      struct prompt_record *record);
 
 /* ---- prompt_rows.c: what the training rows hold ---- */
 

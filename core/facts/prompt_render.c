@@ -332,6 +332,74 @@ static const char *about_serving(const struct prompt_maker *maker,
                         is_assumed ? ", taken for the template that is served" : "");
 }
 
+/* What the server passes to every template by default (--chat-template-kwargs). */
+static const struct json *served_kwargs(const struct prompt_maker *maker)
+{
+    const struct setting *stated =
+        facts_setting_on(maker->facts, SIDE_SERVE, "chat_template_kwargs");
+    const struct json *kwargs = NULL;
+    struct error ignored = {0};
+
+    if (!stated || !stated->value ||
+        json_parse(str_of(stated->value), false, maker->arena, &kwargs, NULL, &ignored) != OK)
+        return NULL;
+    return json_is(kwargs, JSON_OBJECT) ? kwargs : NULL;
+}
+
+static void note_served(struct prompt_maker *maker, const struct template_place *place,
+                        const struct json *messages, bool is_same, struct prompt_record *record)
+{
+    bool is_request = array_of(maker->request, "messages") != NULL;
+
+    record->origin = is_request ? PROMPT_REQUEST : PROMPT_RENDERED;
+    record->source = is_request ? maker->request_source : place->source;
+    record->row = is_same ? maker->messages_row : NONE;
+    record->about = about_serving(maker, place, is_request, record->is_assumed);
+    maker->pair->is_same_conversation = is_same;
+    note_inserted(maker, messages, record);
+}
+
+/* Ollama's SYSTEM is used where the messages bring none, which is what a plain client sends. */
+static const struct json *without_system(const struct json *messages, struct arena *arena)
+{
+    struct json *list = arena_alloc(arena, sizeof *list);
+    struct json **end = list ? &list->child : NULL;
+
+    if (!list)
+        return NULL;
+    list->type = JSON_ARRAY;
+    for (const struct json *m = messages->child; m; m = m->next) {
+        struct json *copy = is_system(m) ? NULL : arena_alloc(arena, sizeof *copy);
+
+        if (!copy)
+            continue;
+        *copy = *m;
+        copy->next = NULL;
+        *end = copy;
+        end = &copy->next;
+        list->n++;
+    }
+    return list->n ? list : messages;
+}
+
+static void serve_by_ollama(struct prompt_maker *maker, const struct template_place *place,
+                            struct prompt_record *record)
+{
+    const struct json *messages = array_of(maker->request, "messages");
+    const struct json *tools = array_of(maker->request, "tools");
+    const struct setting *system = facts_setting_on(maker->facts, SIDE_SERVE, "system");
+    bool is_same = false;
+
+    if (!messages) {
+        messages = same_messages(maker, &is_same);
+        tools = is_same ? maker->tools : NULL;
+        if (messages && system && system->value && system->value[0])
+            messages = without_system(messages, maker->arena);
+    }
+    if (messages && prompt_by_ollama(maker, place, messages, tools, record))
+        note_served(maker, place, messages, is_same, record);
+}
+
 static void serve_by_template(struct prompt_maker *maker, const struct template_place *place,
                               bool is_assumed, struct prompt_record *record)
 {
@@ -354,17 +422,12 @@ static void serve_by_template(struct prompt_maker *maker, const struct template_
     request.add_generation_prompt =
         flag_of(maker->request, "add_generation_prompt", !request.continue_final_message);
     if (!json_is(request.kwargs, JSON_OBJECT))
-        request.kwargs = NULL;
+        request.kwargs = served_kwargs(maker);
     if (open_renderer(&renderer, maker, place, request.tools != NULL) &&
         render(&renderer, maker, &request, &text)) {
-        record->origin = is_request ? PROMPT_REQUEST : PROMPT_RENDERED;
-        record->source = is_request ? maker->request_source : place->source;
-        record->row = is_same ? maker->messages_row : NONE;
-        record->about = about_serving(maker, place, is_request, is_assumed);
         record->side.text = text;
         record->is_assumed = is_assumed;
-        maker->pair->is_same_conversation = is_same;
-        note_inserted(maker, messages, record);
+        note_served(maker, place, messages, is_same, record);
     }
     if (renderer.failure)
         record->failure = renderer.failure;
@@ -387,6 +450,13 @@ static enum marker_family family_of(const struct prompt_maker *maker,
         return place->named;
     if ((!place->path && !place->text.n) || !request.messages)
         return FAMILY_NONE;
+    if (place->is_go) {
+        struct prompt_record record = {0};
+
+        if (prompt_by_ollama(maker, place, request.messages, NULL, &record))
+            prompt_shape_of(record.side.text, NULL, 0, maker->arena, &shape);
+        return shape.family;
+    }
     if (open_renderer(&renderer, maker, place, false) && render(&renderer, maker, &request, &text))
         prompt_shape_of(text, NULL, 0, maker->arena, &shape);
     close_renderer(&renderer);
@@ -413,7 +483,11 @@ void prompt_render_sides(struct prompt_maker *maker)
             note_inserted(maker, maker->messages, &pair->train);
     }
     bool is_wanted = pair->serve.origin == PROMPT_ABSENT && !serve.bare;
-    if (is_wanted && (serve.path || serve.text.n))
+    if (is_wanted && serve.unknown)
+        pair->serve.missing = serve.unknown;
+    else if (is_wanted && serve.is_go)
+        serve_by_ollama(maker, &serve, &pair->serve);
+    else if (is_wanted && (serve.path || serve.text.n))
         serve_by_template(maker, &serve, false, &pair->serve);
     else if (is_wanted && array_of(maker->request, "messages") && train.path)
         serve_by_template(maker, &train, true, &pair->serve);

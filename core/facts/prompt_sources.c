@@ -4,7 +4,7 @@
 
 #include "core/facts/prompt_pair_parts.h"
 
-static bool is_importer(const struct source *source, const char *id)
+bool prompt_is_importer(const struct source *source, const char *id)
 {
     return source->importer && strcmp(source->importer, id) == 0;
 }
@@ -14,7 +14,7 @@ static bool has_role(const struct source *source, const char *role)
     return source->role && strcmp(source->role, role) == 0;
 }
 
-static const char *name_of(const char *path)
+const char *prompt_name_of(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
 
@@ -43,7 +43,7 @@ const struct source *prompt_recorded(const struct run_facts *facts, enum side si
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *source = &facts->sources[i];
 
-        if (is_importer(source, "rendered_prompts") && source->state != SOURCE_GONE &&
+        if (prompt_is_importer(source, "rendered_prompts") && source->state != SOURCE_GONE &&
             side_of_recorded(facts, source) == side &&
             (!found || source->mtime_ns > found->mtime_ns))
             found = source;
@@ -58,7 +58,7 @@ const struct source *prompt_request(const struct run_facts *facts)
     for (size_t i = 0; i < facts->n_sources; i++) {
         const struct source *source = &facts->sources[i];
 
-        if (is_importer(source, "openai_request") && source->state != SOURCE_GONE &&
+        if (prompt_is_importer(source, "openai_request") && source->state != SOURCE_GONE &&
             (!found || source->mtime_ns > found->mtime_ns))
             found = source;
     }
@@ -69,7 +69,7 @@ const struct source *prompt_request(const struct run_facts *facts)
 
 static bool is_template(const struct source *source)
 {
-    return (is_importer(source, "chat_template") || is_importer(source, "tokenizer")) &&
+    return (prompt_is_importer(source, "chat_template") || prompt_is_importer(source, "tokenizer")) &&
            source->state != SOURCE_GONE;
 }
 
@@ -79,7 +79,7 @@ static bool is_checkpoint(const struct source *source)
 }
 
 /* 1 the file holds a template, 0 it says that there is none, -1 it does not say. */
-static int states_template(const struct run_facts *facts, const struct source *source)
+int prompt_states_template(const struct run_facts *facts, const struct source *source)
 {
     for (size_t i = 0; i < facts->n_settings; i++)
         if (facts->settings[i].source_id == source->id &&
@@ -96,11 +96,11 @@ static struct str folder_of(const char *path)
 }
 
 /* A custom name is loaded as the file that it is; a usual one by its folder, which has the rest. */
-static void take(const struct prompt_maker *maker, const struct source *source,
+void prompt_take(const struct prompt_maker *maker, const struct source *source,
                  struct template_place *out)
 {
     struct str folder = folder_of(source->path), parent = folder;
-    const char *name = name_of(source->path);
+    const char *name = prompt_name_of(source->path);
     bool is_usual = strcmp(name, "chat_template.jinja") == 0 ||
                     strcmp(name, "tokenizer_config.json") == 0 ||
                     strcmp(name, "chat_template.json") == 0;
@@ -108,14 +108,17 @@ static void take(const struct prompt_maker *maker, const struct source *source,
     while (parent.n && parent.p[parent.n - 1] != '/')
         parent.n--;
     out->source = source;
+    out->bare = NULL;
     out->folder = arena_strndup(maker->arena, folder.p, folder.n);
     out->path = is_usual ? out->folder : source->path;
+    if (prompt_is_importer(source, "gguf"))
+        out->path = out->folder = source->path; /* it brings its tokenizer itself */
     out->about = arena_printf(maker->arena, "%.*s/%s", (int)(folder.n - parent.n),
                               folder.p + parent.n, name);
 }
 
 /* The template of the first role that has one; one in a checkpoint only when none is outside. */
-static bool find_by_role(const struct prompt_maker *maker, const char *role,
+bool prompt_find_by_role(const struct prompt_maker *maker, const char *role,
                          struct template_place *out)
 {
     const struct run_facts *facts = maker->facts;
@@ -126,23 +129,22 @@ static bool find_by_role(const struct prompt_maker *maker, const char *role,
 
         if (!is_template(source) || !has_role(source, role))
             continue;
-        int states = states_template(facts, source);
-        if (states == 0 && strcmp(name_of(source->path), "tokenizer_config.json") == 0 &&
+        int states = prompt_states_template(facts, source);
+        if (states == 0 && strcmp(prompt_name_of(source->path), "tokenizer_config.json") == 0 &&
             !is_checkpoint(source))
             out->bare = source;
         if (states != 1)
             continue;
         bool is_better = !best || (is_checkpoint(best) && !is_checkpoint(source)) ||
                          (is_checkpoint(best) == is_checkpoint(source) &&
-                          is_importer(source, "chat_template") &&
-                          !is_importer(best, "chat_template"));
+                          prompt_is_importer(source, "chat_template") &&
+                          !prompt_is_importer(best, "chat_template"));
         if (is_better)
             best = source;
     }
     if (!best)
         return false;
-    take(maker, best, out);
-    out->bare = NULL;
+    prompt_take(maker, best, out);
     return true;
 }
 
@@ -163,60 +165,58 @@ static bool folder_is_named(const struct source *source, const char *value)
                                  name.p[0] == '/');
 }
 
-static bool find_by_name(const struct prompt_maker *maker, const char *value,
+/* Folders whose names say nothing of what is in them. */
+static bool is_generic(struct str name)
+{
+    static const char *const NAMES[] = {"model",  "models", "output", "outputs", "out",   "final",
+                                        "merged", "base",   "adapter", "weights", "data", "results",
+                                        "served", "latest", "checkpoint"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (str_is_ignoring_case(name, NAMES[i]))
+            return true;
+    return name.n == 0 || str_is(name, ".") || str_is(name, "..");
+}
+
+static struct str last_part(struct str path)
+{
+    while (path.n && path.p[path.n - 1] == '/')
+        path.n--;
+    for (size_t i = path.n; i > 0; i--)
+        if (path.p[i - 1] == '/')
+            return str_skip(path, i);
+    return path;
+}
+
+/* On another machine the folder lies elsewhere: its own name is what both share. */
+static bool folder_is_called(const struct source *source, const char *value)
+{
+    struct str name = last_part(str_of(value));
+
+    return !is_generic(name) && str_eq(last_part(folder_of(source->path)), name);
+}
+
+bool prompt_find_by_name(const struct prompt_maker *maker, const char *value,
                          struct template_place *out)
 {
     const struct run_facts *facts = maker->facts;
 
-    for (size_t i = 0; i < facts->n_sources; i++) {
-        const struct source *source = &facts->sources[i];
+    for (int round = 0; round < 2 && !out->source && !out->bare; round++)
+        for (size_t i = 0; i < facts->n_sources; i++) {
+            const struct source *source = &facts->sources[i];
 
-        if (!is_template(source) || !folder_is_named(source, value))
-            continue;
-        int states = states_template(facts, source);
-        if (states == 1) {
-            take(maker, source, out);
-            out->bare = NULL;
-            return true;
+            if (!is_template(source) || is_checkpoint(source) ||
+                !(round == 0 ? folder_is_named(source, value) : folder_is_called(source, value)))
+                continue;
+            int states = prompt_states_template(facts, source);
+            if (states == 1) {
+                prompt_take(maker, source, out);
+                return true;
+            }
+            if (states == 0 && strcmp(prompt_name_of(source->path), "tokenizer_config.json") == 0)
+                out->bare = source;
         }
-        if (states == 0 && strcmp(name_of(source->path), "tokenizer_config.json") == 0)
-            out->bare = source;
-    }
     return out->bare != NULL;
-}
-
-/* A template in the serving record or the request: the text itself, or a file that was imported. */
-static bool find_stated(const struct prompt_maker *maker, struct template_place *out)
-{
-    const struct run_facts *facts = maker->facts;
-    const struct setting *stated = facts_setting_on(facts, SIDE_SERVE, "chat_template");
-    const struct json *own = json_get(maker->request, "chat_template");
-
-    if (json_is(own, JSON_STRING) && own->text.n) {
-        out->text = own->text;
-        out->source = maker->request_source;
-        out->about = "the template that the request brings";
-        return true;
-    }
-    if (!stated || !stated->value || !stated->value[0])
-        return false;
-    if (strstr(stated->value, "{%") || strstr(stated->value, "{{")) {
-        out->text = str_of(stated->value);
-        out->source = facts_source(facts, stated->source_id);
-        out->about = arena_printf(maker->arena, "chat_template in %s",
-                                  facts_file_name(facts, stated->source_id));
-        return true;
-    }
-    for (size_t i = 0; i < facts->n_sources; i++)
-        if (is_importer(&facts->sources[i], "chat_template") &&
-            strcmp(name_of(facts->sources[i].path), name_of(stated->value)) == 0 &&
-            (strcmp(name_of(stated->value), "chat_template.jinja") != 0 ||
-             str_ends(str_of(facts->sources[i].path), stated->value))) {
-            take(maker, &facts->sources[i], out);
-            return true;
-        }
-    out->named = prompt_family_by_name(stated->value);
-    return out->named != FAMILY_NONE;
 }
 
 /* LLaMA-Factory and axolotl know templates by name; the tokenizer's own is not what they render then. */
@@ -240,15 +240,11 @@ void prompt_template_of(const struct prompt_maker *maker, enum side side,
     const struct run_facts *facts = maker->facts;
 
     *out = (struct template_place){0};
-    if (side == SIDE_TRAIN) {
-        if (!find_by_role(maker, "trained", out))
-            (void)find_by_role(maker, "base", out);
-        out->named = trained_by_name(facts);
+    if (side != SIDE_TRAIN) {
+        prompt_template_of_serving(maker, out);
         return;
     }
-    if (find_stated(maker, out) || find_by_role(maker, "served", out) || out->bare)
-        return;
-    const struct setting *model = facts_setting_on(facts, SIDE_SERVE, "model");
-    if (model && model->value)
-        (void)find_by_name(maker, model->value, out);
+    if (!prompt_find_by_role(maker, "trained", out))
+        (void)prompt_find_by_role(maker, "base", out);
+    out->named = trained_by_name(facts);
 }

@@ -5,6 +5,7 @@
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 #include "core/facts/prompt_pair.h"
+#include "core/facts/serving.h"
 
 #define SHARE_FAILS 0.5
 
@@ -98,6 +99,73 @@ static int serve_fails(struct check_ctx *ctx, const struct prompt_record *serve,
                       bos);
 }
 
+/* ---- The runner's own BOS ---- */
+
+/* 1 the runner puts a BOS before what it is given, 0 not, -1 not known. *why: what says so, or NULL. */
+static int runner_adds(const struct run_facts *facts, const struct setting **why)
+{
+    static const char *const ADDING[] = {"llama-bpe", "llama3", "llama-v3", "falcon3", "tekken"};
+    static const char *const PLAIN[] = {"qwen2", "deepseek-r1-qwen", "gpt-2", "gpt-4o", "smollm",
+                                        "starcoder"};
+    const struct serving *serving = facts_serving(facts);
+    const struct setting *pre = facts_setting_on(facts, SIDE_SERVE, "gguf.tokenizer_pre");
+    const struct setting *kind = facts_setting_on(facts, SIDE_SERVE, "gguf.tokenizer");
+
+    if (!serving)
+        return -1;
+    if (serving->engine == SERVING_VLLM || serving->engine == SERVING_SGLANG ||
+        serving->engine == SERVING_TGI)
+        return -1;      /* of chats they add none; of plain prompts the tokenizer's own rule holds */
+    if (serving->engine != SERVING_OLLAMA && serving->engine != SERVING_LLAMA_CPP &&
+        !serving->has_gguf)
+        return -1;
+    *why = facts_setting_on(facts, SIDE_SERVE, "add_bos_token");
+    if (setting_bool(*why) >= 0)
+        return setting_bool(*why);
+    *why = pre ? pre : kind;
+    if (kind && kind->value && strcmp(kind->value, "llama") == 0)
+        return 1;
+    for (size_t i = 0; pre && pre->value && i < sizeof ADDING / sizeof *ADDING; i++)
+        if (strcmp(pre->value, ADDING[i]) == 0)
+            return 1;
+    for (size_t i = 0; pre && pre->value && i < sizeof PLAIN / sizeof *PLAIN; i++)
+        if (strcmp(pre->value, PLAIN[i]) == 0)
+            return 0;
+    return -1;
+}
+
+/* What the served prompt should begin with once: of the GGUF file, else of the tokenizer. */
+static const char *served_bos(const struct run_facts *facts)
+{
+    const struct setting *own = facts_setting_on(facts, SIDE_SERVE, "gguf.bos_token");
+    const struct setting *text =
+        own ? own : facts_setting_on(facts, SIDE_TOKENIZER, "bos_token");
+
+    return text && text->value && text->type != VALUE_NULL && text->value[0] ? text->value : NULL;
+}
+
+/* The template prints the BOS and the runner adds one. True when it is known that it does or not. */
+static bool judge_runner(struct check_ctx *ctx, const struct prompt_record *serve)
+{
+    const struct setting *why = NULL;
+    int adds = runner_adds(ctx->facts, &why);
+    const char *bos = served_bos(ctx->facts);
+
+    if (adds < 0 || !bos)
+        return false;
+    if (adds == 0 || !str_starts(serve->side.text, bos))
+        return true;
+    struct evidence *e = evidence_add(ctx, "file", "the prompt begins with %s (%s)", bos,
+                                      serve->about ? serve->about : "");
+    e->source_id = serve->source ? serve->source->id : 0;
+    evidence_setting(ctx, why);
+    add_fixes(ctx);
+    check_info(ctx, "llama.cpp's newer builds take one of the two away");
+    (void)check_warn(ctx, CONFIDENCE_LIKELY, "runner",
+                     "the served template prints %s, and the runner adds one", bos);
+    return true;
+}
+
 /* True when the served prompt's beginning is known. */
 static bool judge_serving(struct check_ctx *ctx)
 {
@@ -108,19 +176,20 @@ static bool judge_serving(struct check_ctx *ctx)
     if (!pair || pair->serve.origin == PROMPT_ABSENT || pair->serve.failure)
         return false;
     const struct prompt_side *side = &pair->serve.side;
+    bool is_runner_known = judge_runner(ctx, &pair->serve);
     if (side->n_ids >= 2 && bos != NONE) {
         if (side->ids[0] == (uint32_t)bos && side->ids[1] == (uint32_t)bos)
             (void)serve_fails(ctx, &pair->serve, labels_token(ctx, bos, NULL));
         return true;
     }
     if (!text || !text->value || !text->value[0])
-        return false;
+        return is_runner_known;
     if (str_starts(side->text, text->value) &&
         str_starts(str_skip(side->text, strlen(text->value)), text->value)) {
         (void)serve_fails(ctx, &pair->serve, text->value);
         return true;
     }
-    return false; /* the text alone does not tell what the server adds */
+    return is_runner_known; /* the text alone does not tell what the server adds */
 }
 
 /* Without ids: rows whose own text begins with the BOS, and a tokenizer that adds one. */
@@ -180,7 +249,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_double_bos = {
     .id = "double-bos",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Exactly one BOS starts the sequence",

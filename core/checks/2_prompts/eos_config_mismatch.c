@@ -5,6 +5,7 @@
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
+#include "core/facts/serving.h"
 
 #define AGREED      0.9 /* of the rows end with the same token */
 #define EMPTY_SHARE 0.5 /* of the outputs, with pad among the stop tokens */
@@ -179,6 +180,67 @@ static int judge(struct check_ctx *ctx, const struct turn_end *end, const int64_
                       stops->value);
 }
 
+/* ---- Runners of GGUF files: they do not read generation_config.json ---- */
+
+static bool runs_gguf(const struct serving *serving)
+{
+    return serving && (serving->engine == SERVING_OLLAMA || serving->engine == SERVING_LLAMA_CPP ||
+                       serving->has_gguf);
+}
+
+static bool is_stop_text(const struct serving *serving, const char *text)
+{
+    for (size_t i = 0; text && i < serving->n_stops; i++)
+        if (strcmp(serving->stops[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* The ids may be another vocabulary's: where texts are known they decide. */
+static bool ends_in_gguf(const struct run_facts *facts, const struct serving *serving, int64_t id,
+                         const char *text)
+{
+    const struct setting *tokens = facts_setting_on(facts, SIDE_SERVE, "gguf.stop_tokens");
+    const char *const *items;
+    size_t n = setting_list(tokens, facts, &items);
+
+    if (n == 0 || !text)
+        return is_among(serving->stop_ids, serving->n_stop_ids, id);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(items[i], text) == 0)
+            return true;
+    return false;
+}
+
+static int judge_runner(struct check_ctx *ctx, const struct turn_end *end,
+                        const struct serving *serving)
+{
+    const struct audit *audit = end->audit;
+    const char *text = audit->last_text, *name = labels_token(ctx, end->id, text);
+    const struct setting *stop = facts_setting_on(ctx->facts, SIDE_SERVE, "stop");
+    const struct setting *tokens = facts_setting_on(ctx->facts, SIDE_SERVE, "gguf.stop_tokens");
+
+    if (is_stop_text(serving, text))
+        return check_pass(ctx, labels_confidence(audit), "%s is a stop text of the server (%s)", name,
+                          facts_file_name(ctx->facts, stop ? stop->source_id : 0));
+    if (serving->n_stop_ids == 0 && !tokens)
+        return check_unknown(ctx, "the GGUF file that is served: which tokens end its generation%s",
+                             serving->engine == SERVING_OLLAMA ? ", or PARAMETER stop" : "");
+    if (ends_in_gguf(ctx->facts, serving, end->id, text))
+        return check_pass(ctx, labels_confidence(audit),
+                          "%s ends the generation of the served GGUF file", name);
+    labels_row(ctx, audit, end->first_row, NONE, "it ends with %s", name);
+    evidence_setting(ctx, tokens);
+    evidence_setting(ctx, stop);
+    show_outputs(ctx);
+    check_fix(ctx, "Ollama: PARAMETER stop \"%s\"; a request: \"stop\": [\"%s\"]", text ? text : name,
+              text ? text : name);
+    check_fix(ctx, "convert the model again from a folder whose tokenizer has %s as its EOS", name);
+    return check_fail(ctx, labels_confidence(audit), "runner",
+                      "the trained turns end with %s, the served GGUF file ends only at %s", name,
+                      tokens && tokens->value ? tokens->value : "its EOS");
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct event *event = line_of_axolotl(ctx->facts);
@@ -208,12 +270,19 @@ static int run(struct check_ctx *ctx, struct error *err)
                              "rows whose end of turn is supervised: they end with %s, no special "
                              "token (see never-stops)",
                              labels_token(ctx, end.id, end.audit->last_text));
+    const struct serving *serving = facts_serving(ctx->facts);
+    if (runs_gguf(serving))
+        return judge_runner(ctx, &end, serving);
+    if (serving && !is_among(ids, n, end.id) && is_stop_text(serving, end.audit->last_text))
+        return check_pass(ctx, labels_confidence(end.audit),
+                          "the request or the server names %s as a stop text",
+                          end.audit->last_text);
     return judge(ctx, &end, ids, n, stops);
 }
 
 const struct check check_eos_config_mismatch = {
     .id = "eos-config-mismatch",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "The token that ends a trained turn is a stop token at inference",

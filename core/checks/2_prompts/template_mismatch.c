@@ -62,10 +62,13 @@ static bool no_serving_template(struct check_ctx *ctx, const struct prompt_pair 
 
     if (!pair->bare_serve || pair->serve.origin != PROMPT_ABSENT || !is_templated)
         return false;
-    evidence_add(ctx, "file", "the served tokenizer has no chat template")->source_id =
-        pair->bare_serve->id;
+    bool is_gguf = strcmp(pair->bare_serve->importer, "gguf") == 0;
+    evidence_add(ctx, "file", "the served %s has no chat template",
+                 is_gguf ? "GGUF file" : "tokenizer")
+        ->source_id = pair->bare_serve->id;
     check_warn(ctx, CONFIDENCE_LIKELY, "no-template",
-               "training renders turns, and the tokenizer that is served has no chat template");
+               "training renders turns, and the %s that is served has no chat template",
+               is_gguf ? "GGUF file" : "tokenizer");
     return true;
 }
 
@@ -222,7 +225,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_template_mismatch = {
     .id = "template-mismatch",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Both sides render the same format",

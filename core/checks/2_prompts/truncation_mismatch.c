@@ -8,6 +8,7 @@
 #include "core/checks/prompt_evidence.h"
 #include "core/checks/registry.h"
 #include "core/facts/audit.h"
+#include "core/facts/serving.h"
 #include "core/stats/robust.h"
 
 #define ESTIMATE_MARGIN 1.5
@@ -26,6 +27,7 @@ struct limits {
     const struct setting *train_setting, *window_setting, *answer_setting;
     const struct setting *train_side, *serve_side;
     bool is_default;            /* of the trainer, not stated */
+    const char *truncates;      /* what the server does with more than its window; NULL: not known */
 };
 
 /* ---- Lengths ---- */
@@ -134,6 +136,20 @@ static const char *side_text(const struct setting *setting)
     return "right";
 }
 
+/* What a server takes, and what becomes of more: TGI has a limit of its own for the prompt. */
+static void read_window(const struct run_facts *facts, struct limits *out)
+{
+    const struct serving *serving = facts_serving(facts);
+
+    out->window_setting = facts_setting_on(facts, SIDE_SERVE, "n_ctx");
+    if (serving && serving->context_setting)
+        out->window_setting = serving->context_setting;
+    out->window = serving && serving->context > 0 ? (double)serving->context
+                                                  : number_of(out->window_setting);
+    out->serve_side = facts_setting_on(facts, SIDE_SERVE, "truncation_side");
+    out->truncates = serving ? serving->truncates : NULL;
+}
+
 static void read_limits(const struct run_facts *facts, struct limits *out)
 {
     const struct audit *audit = facts_audit(facts, "train");
@@ -145,13 +161,9 @@ static void read_limits(const struct run_facts *facts, struct limits *out)
         out->train = (double)audit->max_length;
         out->is_default = true;
     }
-    out->window_setting = facts_setting_on(facts, SIDE_SERVE, "max_model_len");
-    if (!out->window_setting)
-        out->window_setting = facts_setting_on(facts, SIDE_SERVE, "n_ctx");
-    out->window = number_of(out->window_setting);
+    read_window(facts, out);
     out->answer_setting = facts_setting_on(facts, SIDE_SERVE, "max_tokens");
     out->answer = number_of(out->answer_setting);
-    out->serve_side = facts_setting_on(facts, SIDE_SERVE, "truncation_side");
     out->train_side = facts_setting(facts, "truncation_mode");
     if (!out->train_side)
         out->train_side = facts_setting(facts, "truncation_side");
@@ -247,6 +259,10 @@ static bool serving_cuts(const struct judging *j)
                    "rows, %.0f%s",
                    l->window, j->lengths.p95, estimated(j));
         evidence_setting(j->ctx, l->window_setting);
+        if (l->truncates && strcmp(l->truncates, "refuses") == 0)
+            check_info(j->ctx, "the server refuses what is longer");
+        else if (l->truncates && strcmp(l->truncates, "oldest messages") == 0)
+            check_info(j->ctx, "the server leaves out the oldest messages of what is longer");
         fired = true;
     }
     if (l->answer > 0.0 && j->lengths.n_answers > 0 &&
@@ -324,6 +340,28 @@ static void add_fixes(const struct judging *j)
     check_fix(j->ctx, "a serving window of at least the p99 of the prompts plus max_tokens");
 }
 
+static const char *missing_window(const struct run_facts *facts)
+{
+    const struct serving *serving = facts_serving(facts);
+
+    switch (serving ? serving->engine : SERVING_NONE) {
+    case SERVING_OLLAMA:
+        return "the serving limits: PARAMETER num_ctx or OLLAMA_CONTEXT_LENGTH is not stated, and "
+               "Ollama's default differs between releases (its log tells: --ctx-size)";
+    case SERVING_LLAMA_CPP:
+        return "the serving limits: --ctx-size is not stated, and llama.cpp's default differs between "
+               "releases (its log tells: n_ctx)";
+    case SERVING_VLLM:
+    case SERVING_SGLANG:
+    case SERVING_TGI:
+        return "the serving limits: the server is told none, its log tells the model's own";
+    case SERVING_NONE:
+    case SERVING_OTHER:
+        break;
+    }
+    return "the serving limits (serve.json with max_model_len)";
+}
+
 static void pass(const struct judging *j)
 {
     struct check_ctx *ctx = j->ctx;
@@ -336,7 +374,7 @@ static void pass(const struct judging *j)
     if (l->train <= 0.0 && !j->is_joined)
         check_unknown(ctx, "the length limit of training (max_length, cutoff_len, sequence_len)");
     if (l->window <= 0.0)
-        check_unknown(ctx, "the serving limits (serve.json with max_model_len)");
+        check_unknown(ctx, "%s", missing_window(ctx->facts));
     if (!has_lengths || (l->train <= 0.0 && !j->is_joined) || l->window <= 0.0)
         return;
     if (j->is_joined)
@@ -376,7 +414,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_truncation_mismatch = {
     .id = "truncation-mismatch",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Training and serving see the same shapes",
