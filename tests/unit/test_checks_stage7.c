@@ -413,6 +413,66 @@ static void a_run_that_stopped_is_judged_by_the_epochs_it_was_meant_to_have(void
     fake_run_free(run);
 }
 
+static void a_run_that_stopped_itself_is_judged_by_the_epochs_it_had(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "2e-4", "15");
+    fake_dataset(run, "train", "messages", 5000);
+    fake_decided(run)->has_end_marker = true;
+    fake_decided(run)->last_epoch = 0.75;
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    fake_run_free(run);
+    run = run_with_settings(KIND_SFT, "2e-4", "15");
+    fake_dataset(run, "train", "messages", 5000);
+    fake_decided(run)->has_end_marker = true;
+    fake_decided(run)->last_epoch = 15.0;
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    fake_run_free(run);
+}
+
+static void the_rows_that_the_trainer_counted_are_known(void **state)
+{
+    const int64_t step[] = {10000};
+    const double seconds[] = {38738.2786}, per_second[] = {4.13};
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "2e-4", "25");
+    fake_curve_at(run, "train_runtime", step, seconds, 1);
+    fake_curve_at(run, "train_samples_per_second", step, per_second, 1);
+    fake_decided(run)->has_end_marker = true;
+    fake_decided(run)->last_epoch = 24.29;
+    fake_decided(run)->last_step = fake_decided(run)->max_steps = 10000;
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_string_equal(result.branch, "epochs");
+    assert_non_null(strstr(result.finding, "6586 rows"));
+    fake_run_free(run);
+}
+
+static void the_steps_that_override_the_epochs_are_shown(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_DPO, "5e-6", "1");
+    fake_setting(run, "max_steps", "1000");
+    fake_decided(run)->last_epoch = 62.5;
+    fake_decided(run)->last_step = 1000;
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    assert_non_null(strstr(result.evidence[0].text, "max_steps"));
+    fake_run_free(run);
+}
+
+static void rates_of_other_optimisers_than_adam_are_a_note(void **state)
+{
+    (void)state;
+    struct fake_run *run = run_with_settings(KIND_SFT, "0.3", "2");
+    fake_setting(run, "optim", "sgd");
+    expect(run, &check_hyperparams_range, VERDICT_PASS);
+    assert_true(judged_informs(&result, "learning rate 0.3"));
+    fake_run_free(run);
+    run = run_with_settings(KIND_SFT, "0.3", "2");
+    fake_setting(run, "optim", "paged_adamw_8bit");
+    expect(run, &check_hyperparams_range, VERDICT_WARN);
+    fake_run_free(run);
+}
+
 static void preference_epochs_and_rates_have_their_own_range(void **state)
 {
     (void)state;
@@ -485,6 +545,10 @@ int main(void)
         cmocka_unit_test(many_epochs_over_few_rows_are_a_note),
         cmocka_unit_test(many_epochs_of_a_long_epoch_warn_without_the_rows),
         cmocka_unit_test(a_run_that_stopped_is_judged_by_the_epochs_it_was_meant_to_have),
+        cmocka_unit_test(a_run_that_stopped_itself_is_judged_by_the_epochs_it_had),
+        cmocka_unit_test(the_rows_that_the_trainer_counted_are_known),
+        cmocka_unit_test(the_steps_that_override_the_epochs_are_shown),
+        cmocka_unit_test(rates_of_other_optimisers_than_adam_are_a_note),
         cmocka_unit_test(preference_epochs_and_rates_have_their_own_range),
         cmocka_unit_test(a_tiny_rank_and_a_steep_alpha_warn),
         cmocka_unit_test(without_arguments_nothing_is_in_range),

@@ -47,14 +47,26 @@ static void outside(struct check_ctx *ctx, const char *branch, const struct sett
 
 /* ---- Epochs ---- */
 
-/* Rows of the training set; without a file what an epoch's steps took at least (on one device). */
+static double last_value(const struct run_facts *facts, const char *name)
+{
+    const struct curve *curve = facts_curve(facts, name);
+
+    return curve && curve->n > 0 ? curve->value[curve->n - 1] : NAN;
+}
+
+/* Rows of the training set; without a file what the trainer counted at the end, or what an epoch's
+ * steps took at least (on one device). */
 static double example_count(const struct run_facts *facts)
 {
     int64_t rows = facts_train_rows(facts, NULL);
     double micro = 0.0, accumulation = 1.0;
+    double seen = last_value(facts, "train_runtime") * last_value(facts, "train_samples_per_second");
 
     if (rows != NONE)
         return (double)rows;
+    /* The rate is that of all planned rows, so the plan has to have been carried out. */
+    if (seen > 0.0 && facts->last_epoch > 0.0 && facts->last_step >= facts->max_steps)
+        return floor(seen / facts->last_epoch);
     if (!(facts->last_epoch > 0.0) || facts->last_step <= 0 || facts_bool(facts, "packing") == 1 ||
         !facts_number(facts, "per_device_train_batch_size", &micro) || !(micro >= 1.0))
         return 0.0;
@@ -88,13 +100,17 @@ static bool judge_epochs(struct check_ctx *ctx)
     double epochs = 0.0, steps = 0.0;
     bool by_steps = facts_number(facts, "max_steps", &steps) && steps > 0.0;
 
-    if (by_steps && facts->last_epoch > 0.0)
+    if (by_steps && facts->last_epoch > 0.0) {
+        setting = facts_setting(facts, "max_steps");
         /* max_steps overrides the epochs; a run that stopped before them was meant to go on */
         epochs = facts->last_step > 0 && (double)facts->last_step < steps
                      ? facts->last_epoch * steps / (double)facts->last_step
                      : facts->last_epoch;
-    else if (!setting_number(setting, &epochs))
+    } else if (!setting_number(setting, &epochs)) {
         epochs = facts->planned_epochs > 0.0 ? facts->planned_epochs : 0.0;
+    }
+    if (facts->has_end_marker && facts->last_epoch > 0.0 && facts->last_epoch < epochs)
+        epochs = facts->last_epoch; /* it stopped early by its own rule */
     if (!(epochs > 0.0))
         return false;
     char *sentence = arena_alloc(ctx->arena, 160);
@@ -198,6 +214,15 @@ static bool peak_rate(const struct run_facts *facts, double *out)
     return peak > 0.0;
 }
 
+/* The usual rates are those of Adam and its kin; SGD and Adafactor have other ones. */
+static bool is_adam(const struct run_facts *facts)
+{
+    const char *optimiser = facts_text(facts, "optim");
+
+    return !optimiser || str_has_ignoring_case(str_of(optimiser), "adam") ||
+           str_has_ignoring_case(str_of(optimiser), "lion");
+}
+
 static bool judge_rate(struct check_ctx *ctx)
 {
     const struct setting *setting = facts_setting(ctx->facts, "learning_rate");
@@ -212,9 +237,9 @@ static bool judge_rate(struct check_ctx *ctx)
     (void)snprintf(sentence, 200, "learning rate %.3g; usual for %s are %.0e to %.0e", rate,
                    usual.what, usual.low, usual.high);
     (void)snprintf(fix, 80, "learning rate %.0e", usual.high);
-    if (rate > usual.high * 1.001)
+    if (rate > usual.high * 1.001 && is_adam(ctx->facts))
         outside(ctx, "rate", setting, sentence, fix);
-    else if (rate < usual.low * 0.999)
+    else if (rate > usual.high * 1.001 || rate < usual.low * 0.999)
         check_info(ctx, "%s", sentence);
     return true;
 }
@@ -265,7 +290,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_hyperparams_range = {
     .id = "hyperparams-range",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "Epochs, target modules, rank and rate are in the usual ranges",
