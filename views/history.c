@@ -122,7 +122,7 @@ static void add_runs(struct view *view, const struct config_history *h, size_t i
         if (run->used_at == (ptrdiff_t)i)
             add_text(view, h, (ptrdiff_t)i, verdict_style(run->verdict),
                      arena_printf(view->arena, "  run %s: %s, %s", run->run.name,
-                                  outcome_name(run->run.outcome), verdict_name(run->verdict)));
+                                  outcome_name(run->run.outcome), history_run_word(run)));
     }
 }
 

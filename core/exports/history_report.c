@@ -121,7 +121,7 @@ static void put_runs(struct buf *out, size_t at, const struct history_run *runs,
             continue;
         buf_puts(out, "    run ");
         unicode_visible(out, str_of(runs[i].run.name), false);
-        buf_printf(out, "  %s  %s\n", outcome_name(runs[i].run.outcome), verdict_name(runs[i].verdict));
+        buf_printf(out, "  %s  %s\n", outcome_name(runs[i].run.outcome), history_run_word(&runs[i]));
     }
 }
 
@@ -198,7 +198,7 @@ static void put_healthy(struct buf *out, const struct config_history *h, const s
             buf_putc(out, '\n');
         }
         if (healthy.is_rough)
-            buf_puts(out, "    (commits of more than one branch, or not compared setting by setting: see each)\n");
+            buf_puts(out, "    (on more than one branch, or by lines: see each commit)\n");
     }
     arena_close(arena);
 }

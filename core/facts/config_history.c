@@ -15,179 +15,7 @@
 #define SEARCH_BYTES  ((size_t)128 << 20)
 #define FIRST_BATCH   100               /* revisions that are shown before the rest is there */
 #define BATCH         1000
-#define MAX_DIRTY     200
 #define MAX_RUNS      64
-
-/* ---- What the cache keeps as text ---- */
-
-static void put_text(struct buf *out, const char *name, const char *text)
-{
-    if (!text)
-        return;
-    buf_printf(out, ",\"%s\":", name);
-    json_write_string(out, str_of(text));
-}
-
-static void put_optional(struct buf *out, const char *text)
-{
-    if (text)
-        json_write_string(out, str_of(text));
-    else
-        buf_puts(out, "null");
-}
-
-static void put_changes(struct buf *out, const char *name, const struct config_change *changes, size_t n)
-{
-    buf_printf(out, ",\"%s\":[", name);
-    for (size_t i = 0; i < n && i < MAX_DIRTY; i++) {
-        const struct config_change *c = &changes[i];
-
-        buf_puts(out, i ? ",[" : "[");
-        json_write_string(out, str_of(c->name));
-        buf_putc(out, ',');
-        put_optional(out, c->old_value);
-        buf_putc(out, ',');
-        put_optional(out, c->new_value);
-        buf_printf(out, ",%lld]", (long long)c->line);
-    }
-    buf_putc(out, ']');
-}
-
-/* Of a run's part. */
-static void put_run_head(struct buf *out, const struct config_history *h, int64_t began)
-{
-    buf_printf(out, "{\"use\":%d,\"is_dirty\":%d,\"is_uncommitted\":%d", (int)h->use, h->is_dirty,
-               h->is_uncommitted);
-    if (began != NONE)
-        buf_printf(out, ",\"began\":%lld", (long long)began);
-    put_text(out, "repository", h->repository);
-    put_text(out, "path", h->path);
-    put_text(out, "problem", h->problem);
-    put_text(out, "run_file", h->run_file);
-    put_text(out, "working_file", h->working_file);
-    if (h->working_file)
-        buf_printf(out, ",\"working_stamp\":\"%016llx\"", (unsigned long long)history_stamp(h->working_file));
-    put_text(out, "used", h->used);
-    put_text(out, "because", h->because);
-    if (h->used_at >= 0 && h->used_at < (ptrdiff_t)h->n_revisions)
-        put_text(out, "at_commit", h->revisions[h->used_at].commit);
-    put_text(out, "dirty_from", h->dirty_from);
-    put_changes(out, "dirty", h->dirty, h->n_dirty);
-    put_changes(out, "uncommitted", h->uncommitted, h->n_uncommitted);
-    buf_putc(out, '}');
-}
-
-static const char *text_in(const struct json *tree, const char *name, struct arena *arena)
-{
-    const struct json *value = json_get(tree, name);
-
-    return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : NULL;
-}
-
-static int64_t number_in(const struct json *value, int64_t otherwise)
-{
-    return json_is(value, JSON_NUMBER) && value->number > -9e15 && value->number < 9e15
-               ? (int64_t)value->number
-               : otherwise;
-}
-
-static const char *text_of(const struct json *value, struct arena *arena)
-{
-    return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : NULL;
-}
-
-static const struct config_change *take_changes(const struct json *list, struct arena *arena, size_t *n)
-{
-    struct config_change *changes =
-        json_is(list, JSON_ARRAY) ? arena_array(arena, list->n + 1, sizeof *changes) : NULL;
-
-    for (const struct json *item = changes ? list->child : NULL; item; item = item->next) {
-        const struct json *name = item->child, *old = name ? name->next : NULL;
-        const struct json *new = old ? old->next : NULL;
-
-        if (new)
-            changes[(*n)++] = (struct config_change){text_of(name, arena) ? text_of(name, arena) : "",
-                                                     text_of(old, arena), text_of(new, arena),
-                                                     number_in(new->next, NONE)};
-    }
-    return changes;
-}
-
-/* A place in the list would not outlive the next commit: the commit is kept, and looked up in `h`. */
-struct run_part {
-    int64_t began;
-    const char *at_commit;
-};
-
-static void take_run_head(const char *head, struct arena *arena, struct config_history *h,
-                          struct run_part *part)
-{
-    const struct json *tree;
-
-    *part = (struct run_part){.began = NONE};
-    h->used_at = -1;
-    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
-        return;
-    int64_t use = number_in(json_get(tree, "use"), 0);
-    h->use = use >= 0 && use <= HISTORY_USE_TIME ? (enum history_use)use : HISTORY_USE_UNKNOWN;
-    part->at_commit = text_in(tree, "at_commit", arena);
-    h->is_dirty = number_in(json_get(tree, "is_dirty"), 0) == 1;
-    h->repository = text_in(tree, "repository", arena);
-    h->path = text_in(tree, "path", arena);
-    h->problem = text_in(tree, "problem", arena);
-    h->run_file = text_in(tree, "run_file", arena);
-    h->working_file = text_in(tree, "working_file", arena);
-    h->used = text_in(tree, "used", arena);
-    h->because = text_in(tree, "because", arena);
-    h->dirty_from = text_in(tree, "dirty_from", arena);
-    h->is_uncommitted = number_in(json_get(tree, "is_uncommitted"), 0) == 1;
-    h->dirty = take_changes(json_get(tree, "dirty"), arena, &h->n_dirty);
-    h->uncommitted = take_changes(json_get(tree, "uncommitted"), arena, &h->n_uncommitted);
-    part->began = number_in(json_get(tree, "began"), NONE);
-}
-
-/* Shallow clones: what was fetched since makes the history longer at its end. */
-static uint64_t boundary_of(const struct repository *repository)
-{
-    return repository->n_shallow
-               ? hash_bytes(repository->shallow, repository->n_shallow * sizeof(struct git_id))
-               : 0;
-}
-
-/* Of the shared part. `notes`: a list of JSON texts. */
-static void put_history_head(struct buf *out, const struct history_place *place,
-                             const struct history_walk *walk)
-{
-    buf_printf(out, "{\"n_walked\":%lld,\"boundary\":\"%016llx\",\"head_name\":", (long long)walk->n_walked,
-               (unsigned long long)boundary_of(place->repository));
-    json_write_string(out, str_of(place->head_name));
-    buf_puts(out, ",\"notes\":");
-    buf_str(out, walk->notes.failed ? str_of("[]") : buf_view(&walk->notes));
-    buf_putc(out, '}');
-}
-
-void history_take_notes(const struct json *list, struct arena *arena, struct config_history *h)
-{
-    const char **notes = json_is(list, JSON_ARRAY) ? arena_array(arena, list->n + 1, sizeof *notes) : NULL;
-
-    for (const struct json *item = notes ? list->child : NULL; item; item = item->next)
-        if (json_is(item, JSON_STRING))
-            notes[h->n_notes++] = text_of(item, arena);
-    h->notes = notes;
-}
-
-static void take_history_head(const char *head, struct arena *arena, struct config_history *h)
-{
-    const struct json *tree;
-
-    h->head_name = "";
-    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
-        return;
-    const char *name = text_in(tree, "head_name", arena);
-    h->head_name = name ? name : "";
-    h->n_walked = number_in(json_get(tree, "n_walked"), 0);
-    history_take_notes(json_get(tree, "notes"), arena, h);
-}
 
 /* ---- Loading ---- */
 
@@ -205,7 +33,7 @@ static int load_revisions(struct store *store, int64_t id, struct arena *arena,
     h->head = stored.head_id;
     h->is_whole = stored.is_whole;
     h->n_all = stored.n_revisions;
-    take_history_head(stored.head, arena, h);
+    history_take_head(stored.head, arena, h);
     return store_revisions(store, id, HISTORY_MAX_SHOWN, arena, &h->revisions, &h->n_revisions, err);
 }
 
@@ -222,9 +50,9 @@ static int load(const struct run_facts *facts, struct error *err)
 
         if (!h)
             return error_set(err, E_NOMEM, "no memory for histories");
-        struct run_part part;
+        struct history_run_part part;
 
-        take_run_head(cache->stored_histories[i].head, cache->arena, h, &part);
+        history_take_run_head(cache->stored_histories[i].head, cache->arena, h, &part);
         if (cache->stored_histories[i].history_id)
             rc = load_revisions(cache->store, cache->stored_histories[i].history_id, cache->arena, h, err);
         if (rc == E_NOTFOUND) {         /* replaced meanwhile by another connection */
@@ -373,7 +201,7 @@ static int keep(struct keeper *k, const struct history_target *target, const str
     }
     walk.n_walked += before ? before->n_walked : 0;
     buf_init(&head, HEAD_BYTES);
-    put_history_head(&head, target->place, &walk);
+    history_put_head(&head, target->place, &walk);
     if (rc == OK && k->is_open)
         rc = store_commit(k->store, err);
     k->is_open = false;
@@ -383,22 +211,6 @@ static int keep(struct keeper *k, const struct history_target *target, const str
     buf_free(&head);
     buf_free(&walk.notes);
     return rc;
-}
-
-static bool has_same_boundary(const struct stored_history *stored, const struct repository *repository,
-                              struct arena *arena, int64_t *n_walked, size_t *n_notes)
-{
-    char boundary[24];
-    const struct json *tree;
-
-    if (!stored->head || json_parse(str_of(stored->head), false, arena, &tree, NULL, NULL) != OK)
-        return false;
-    const char *known = text_in(tree, "boundary", arena);
-    const struct json *notes = json_get(tree, "notes");
-    *n_walked = number_in(json_get(tree, "n_walked"), 0);
-    *n_notes = json_is(notes, JSON_ARRAY) ? notes->n : 0;
-    snprintf(boundary, sizeof boundary, "%016llx", (unsigned long long)boundary_of(repository));
-    return known && strcmp(known, boundary) == 0;
 }
 
 /* The new commits before the ones that are kept; NOTFOUND: all of it has to be walked. */
@@ -439,7 +251,7 @@ static int history_in_cache(struct keeper *k, const struct history_target *targe
 
     git_id_hex(&target->place->head, head);
     if (rc == OK && stored.is_whole && stored.version == HISTORY_VERSION &&
-        has_same_boundary(&stored, target->place->repository, arena, &n_walked, &n_notes)) {
+        history_has_boundary(&stored, target->place->repository, arena, &n_walked, &n_notes)) {
         k->history_id = stored.id;
         *is_whole = true;
         if (strcmp(stored.head_id, head) == 0)
@@ -485,22 +297,6 @@ static uint64_t key_of(const struct history_search *s)
     return hash | (uint64_t)1 << 62;    /* never the small number of an unfinished one */
 }
 
-/* The file of the work tree need not be one of the run's own, whose times are in the key. */
-static bool has_same_working_file(const char *head, struct arena *arena)
-{
-    const struct json *tree;
-    char stamp[24];
-
-    if (!head || json_parse(str_of(head), false, arena, &tree, NULL, NULL) != OK)
-        return false;
-    const char *path = text_in(tree, "working_file", arena);
-    const char *known = text_in(tree, "working_stamp", arena);
-    if (!path || !known)
-        return true;
-    snprintf(stamp, sizeof stamp, "%016llx", (unsigned long long)history_stamp(path));
-    return strcmp(stamp, known) == 0;
-}
-
 static bool is_fresh(const struct run_facts *facts, const struct history_search *s, uint64_t key)
 {
     const struct facts_cache *cache = facts->cache;
@@ -509,21 +305,9 @@ static bool is_fresh(const struct run_facts *facts, const struct history_search 
         return cache->n_stored_histories == 0;
     for (size_t i = 0; i < cache->n_stored_histories; i++)
         if (cache->stored_histories[i].key != key ||
-            !has_same_working_file(cache->stored_histories[i].head, s->arena))
+            !history_has_working_file(cache->stored_histories[i].head, s->arena))
             return false;
     return cache->n_stored_histories > 0;
-}
-
-static const char *run_head(const struct run_facts *facts, const struct config_history *h,
-                            struct arena *arena)
-{
-    struct buf out;
-
-    buf_init(&out, HEAD_BYTES);
-    put_run_head(&out, h, run_began(facts));
-    const char *text = out.failed ? "{}" : arena_strdup(arena, out.p);
-    buf_free(&out);
-    return text;
 }
 
 static int refresh_target(const struct run_facts *facts, struct keeper *k,
@@ -536,7 +320,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
     bool is_whole = true;
     int rc = OK;
 
-    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = run_head(facts, &h, s->arena)};
+    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = history_run_head(facts, &h, s->arena)};
     if (!target->path)
         return OK;
     rc = history_in_cache(k, target, s->arena, &is_whole, err);
@@ -544,7 +328,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
         h.problem = err ? arena_strdup(s->arena, err->message) : "it cannot be read";
         row->history_id = 0;
         row->key = key;
-        row->head = run_head(facts, &h, s->arena);
+        row->head = history_run_head(facts, &h, s->arena);
         return OK;
     }
     if (rc == OK)
@@ -553,7 +337,7 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
         rc = history_use_find(facts, target, s->arena, &h, err);
     row->history_id = k->history_id;
     row->key = is_whole ? key : 0;
-    row->head = run_head(facts, &h, s->arena);
+    row->head = history_run_head(facts, &h, s->arena);
     return rc;
 }
 
@@ -604,9 +388,9 @@ int histories_refresh(struct run_facts *facts, struct store *store, const struct
 
 /* ---- Other runs ---- */
 
-static int worst_of(struct store *store, const struct run *run, struct arena *arena,
-                    enum verdict *out, struct error *err)
+static int worst_of(struct store *store, struct history_run *of, struct arena *arena, struct error *err)
 {
+    const struct run *run = &of->run;
     const struct check_result *results;
     const struct tick *ticks;
     size_t n, n_ticks;
@@ -617,15 +401,16 @@ static int worst_of(struct store *store, const struct run *run, struct arena *ar
         rc = store_ticks(store, run->key, arena, &ticks, &n_ticks, err);
     if (rc != OK)
         return rc;
-    *out = n ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN;
+    of->was_checked = n > 0;
+    of->verdict = n ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN;
     for (size_t i = 0; i < n; i++) {
         bool is_dismissed = false;
 
         for (size_t k = 0; k < n_ticks; k++)
             is_dismissed |= strcmp(ticks[k].check_id, results[i].check_id) == 0 &&
                             strcmp(ticks[k].state, "dismissed") == 0;
-        if (!is_dismissed && results[i].verdict > *out)
-            *out = results[i].verdict;
+        if (!is_dismissed && results[i].verdict > of->verdict)
+            of->verdict = results[i].verdict;
     }
     return OK;
 }
@@ -648,12 +433,12 @@ int config_history_runs(struct store *store, const struct config_history *histor
     for (size_t i = 0; rc == OK && i < n_rows && n_out < MAX_RUNS; i++) {
         struct config_history own = {.id = 0};
 
-        struct run_part part;
+        struct history_run_part part;
 
-        take_run_head(rows[i].head, arena, &own, &part);
+        history_take_run_head(rows[i].head, arena, &own, &part);
         rc = store_run_by_id(store, rows[i].run_id, arena, &list[n_out].run, err);
         if (rc == OK)
-            rc = worst_of(store, &list[n_out].run, arena, &list[n_out].verdict, err);
+            rc = worst_of(store, &list[n_out], arena, err);
         list[n_out].began = part.began;
         list[n_out++].used_at = part.at_commit ? config_history_find(history, part.at_commit) : -1;
     }

@@ -20,7 +20,7 @@ enum history_use {
     HISTORY_USE_UNKNOWN,
     HISTORY_USE_RECORDED,           /* the run wrote a commit's hash down */
     HISTORY_USE_CONTENT,            /* the file found with the run is equal to it */
-    HISTORY_USE_SETTINGS,           /* that file, or the arguments that the run noted, state the same settings */
+    HISTORY_USE_SETTINGS,           /* that file, or the arguments that the run noted, states the same */
     HISTORY_USE_TIME                /* the last one before the run began */
 };
 
@@ -76,6 +76,7 @@ struct history_run {
     ptrdiff_t used_at;              /* revision, -1 not known */
     int64_t began;                  /* seconds since 1970, NONE */
     enum verdict verdict;           /* the worst of its checks that are not dismissed */
+    bool was_checked;
 };
 MUST_CHECK int config_history_runs(struct store *store, const struct config_history *history,
                                    struct arena *arena, const struct history_run **out, size_t *n,

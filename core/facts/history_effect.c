@@ -9,8 +9,14 @@
 
 bool history_run_is_healthy(const struct history_run *run)
 {
-    return run->run.outcome != OUTCOME_CRASHED &&
-           (run->verdict == VERDICT_PASS || run->verdict == VERDICT_WARN);
+    return run->run.outcome != OUTCOME_CRASHED && run->was_checked && run->verdict != VERDICT_FAIL;
+}
+
+const char *history_run_word(const struct history_run *run)
+{
+    if (!run->was_checked)
+        return "not checked";
+    return run->verdict >= VERDICT_WARN ? verdict_name(run->verdict) : "no fault found";
 }
 
 static const struct history_run *run_of(const struct history_run *runs, size_t n_runs, int64_t run_id)

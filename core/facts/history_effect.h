@@ -5,8 +5,10 @@
 
 #include "core/facts/config_history.h"
 
-/* It did not crash, and no check of it fails. */
+/* It did not crash, it was checked, and no check of it fails. */
 bool history_run_is_healthy(const struct history_run *run);
+/* "fail", "warn", "no fault found", "not checked" */
+const char *history_run_word(const struct history_run *run);
 
 struct history_healthy {
     ptrdiff_t at;                       /* revision, -1: no run under this or an older commit was healthy */
@@ -15,7 +17,7 @@ struct history_healthy {
     const struct config_change *changes; size_t n_changes;
     size_t n_commits;
     bool is_same_commit;                /* the healthy run used the very commit */
-    bool is_rough;                      /* commits of several branches, or compared by lines: see each of them */
+    bool is_rough;                      /* commits of several branches, or compared by lines: see each */
 };
 
 /* For a run that broke: the newest commit, not after the one it used, under which another run was healthy.

@@ -75,6 +75,27 @@ MUST_CHECK int history_count_new(const struct history_target *target, const stru
 MUST_CHECK int history_text(struct repository *repository, const char *blob, struct arena *arena,
                             struct str *out, struct error *err);
 
+/* A place in the list would not outlive the next commit: the commit is kept, and looked up in `h`. */
+struct history_run_part {
+    int64_t began;
+    const char *at_commit;
+};
+
+/* ---- What the cache keeps as text (history_head.c) ---- */
+
+/* Of a run; in the arena. */
+const char *history_run_head(const struct run_facts *facts, const struct config_history *h,
+                             struct arena *arena);
+void history_take_run_head(const char *head, struct arena *arena, struct config_history *h,
+                           struct history_run_part *part);
+/* Of the history that runs share. */
+void history_put_head(struct buf *out, const struct history_place *place, const struct history_walk *walk);
+void history_take_head(const char *head, struct arena *arena, struct config_history *h);
+/* A shallow clone still ends where it did when the history was kept. */
+bool history_has_boundary(const struct stored_history *stored, const struct repository *repository,
+                          struct arena *arena, int64_t *n_walked, size_t *n_notes);
+/* The file of the work tree is the one that a run's head tells of. */
+bool history_has_working_file(const char *head, struct arena *arena);
 /* The notes of a walk, parsed. */
 void history_take_notes(const struct json *list, struct arena *arena, struct config_history *out);
 

@@ -274,7 +274,7 @@ static int agrees(const struct run_facts *facts, const struct history_target *ta
     for (size_t i = 0; of_version->name && of_version->value && i < facts->n_settings; i++) {
         const struct setting *own = &facts->settings[i];
 
-        if (!own->name || strcmp(own->name, of_version->name) != 0 || 
+        if (!own->name || strcmp(own->name, of_version->name) != 0 ||
             !is_noted_by_run(facts, target, own))
             continue;
         if (config_values_are_equal(own->value, of_version->value))
@@ -313,7 +313,8 @@ static bool find_by_arguments(const struct run_facts *facts, const struct histor
         }
     }
     if (best >= 0)
-        use_revision(out, best, HISTORY_USE_SETTINGS, "the newest one that the run's own arguments agree with");
+        use_revision(out, best, HISTORY_USE_SETTINGS,
+                     "the newest one that the run's own arguments agree with");
     return best >= 0;
 }
 

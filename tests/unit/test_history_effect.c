@@ -39,7 +39,8 @@ static struct config_history history(void)
 static struct history_run made(int64_t id, ptrdiff_t used_at, enum outcome outcome, enum verdict verdict)
 {
     return (struct history_run){.run = {.id = id, .name = "other", .outcome = outcome},
-                                .used_at = used_at, .began = NONE, .verdict = verdict};
+                                .used_at = used_at, .began = NONE, .verdict = verdict,
+                                .was_checked = true};
 }
 
 static struct history_healthy healthy_of(const struct history_run *runs, size_t n, struct arena *arena)
@@ -98,6 +99,19 @@ static void a_healthy_run_is_asked_nothing(void **state)
 
     assert_int_equal(healthy_of(runs, 2, *state).at, -1);
     assert_false(history_run_broke(runs, 2, 1));
+}
+
+/* Most runs leave some check undecided: that is no fault. */
+static void a_run_without_a_fault_is_healthy_and_one_not_checked_is_not(void **state)
+{
+    struct history_run runs[] = {made(1, 0, OUTCOME_FINISHED, VERDICT_FAIL),
+                                 made(2, 2, OUTCOME_FINISHED, VERDICT_UNKNOWN),
+                                 made(3, 1, OUTCOME_FINISHED, VERDICT_UNKNOWN)};
+
+    runs[2].was_checked = false;
+    assert_int_equal(healthy_of(runs, 3, *state).at, 2);
+    assert_string_equal(history_run_word(&runs[1]), "no fault found");
+    assert_string_equal(history_run_word(&runs[2]), "not checked");
 }
 
 static void a_twin_under_the_same_commit_clears_the_settings(void **state)
@@ -178,6 +192,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_later_commit_under_which_all_is_well_is_not_it, open_arena,
                                         close_arena),
         cmocka_unit_test_setup_teardown(a_healthy_run_is_asked_nothing, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(a_run_without_a_fault_is_healthy_and_one_not_checked_is_not,
+                                        open_arena, close_arena),
         cmocka_unit_test_setup_teardown(a_twin_under_the_same_commit_clears_the_settings, open_arena,
                                         close_arena),
         cmocka_unit_test_setup_teardown(versions_of_two_branches_are_called_rough, open_arena, close_arena),

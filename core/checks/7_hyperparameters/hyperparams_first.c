@@ -101,14 +101,16 @@ static int skip_alone(struct check_ctx *ctx)
 {
     const struct config_history *h = facts_history(ctx->facts);
 
-    for (ptrdiff_t i = h && h->used_at >= 0 ? h->used_at : 0; h && h->used_at >= 0 && i < (ptrdiff_t)h->n_revisions;
-         i++)
+    if (!h || h->used_at < 0)
+        return check_skip(ctx, "there is one run only");
+    for (ptrdiff_t i = h->used_at; i < (ptrdiff_t)h->n_revisions; i++)
         for (size_t k = 0; k < h->revisions[i].n_changes; k++) {
             const char *name = h->revisions[i].changes[k].name;
 
             if (knob_is_hyperparameter(knob_of(name)))
-                return check_skip(ctx, "there is one run only; %.7s changed %s before it: import the run made "
-                                       "before that commit as well",
+                return check_skip(ctx,
+                                  "there is one run only; %.7s changed %s before it: import the run made "
+                                  "before that commit as well",
                                   h->revisions[i].commit, name);
         }
     return check_skip(ctx, "there is one run only");

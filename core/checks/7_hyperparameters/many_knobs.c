@@ -68,7 +68,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (best.n_knobs == 0) {
         evidence_knobs(ctx, &best, 1u << KNOB_SEED);
         return check_pass(ctx, CONFIDENCE_LIKELY,
-                          "only the seed differs from %s: what the two differ by is the noise of a run", name);
+                          "only the seed differs from %s: what the two differ by is the noise of a run",
+                          name);
     }
     if (best.n_knobs >= 2 || best.seed_differs || best.seed_is_unset)
         return warn(ctx, &best);
