@@ -12,6 +12,7 @@
 #include "core/read/source.h"
 #include "core/text/template_lint.h"
 #include "tui/cli.h"
+#include "tui/cli_render_ollama.h"
 #include "tui/tell.h"
 
 #define CONTEXT_BYTES ((size_t)256 << 20)
@@ -19,6 +20,8 @@
 /* What one line after the other needs; memory is used again. */
 struct rendering {
     struct chat_template_set set;
+    struct ollama_source ollama;
+    bool is_ollama;
     struct chat_template *by_name[2]; /* without tools, with tools */
     const struct named_template *named[2];
     struct arena *templates, *arena;
@@ -103,8 +106,12 @@ static int render_object(struct rendering *r, const struct json *question)
         .add_generation_prompt = is_true(json_get(question, "add_generation_prompt")),
         .continue_final_message = is_true(json_get(question, "continue_final_message")),
     };
-    int rc = open_template(r, has_tools, &chat_template);
+    int rc;
 
+    if (r->is_ollama)
+        return ollama_source_render(&r->ollama, question, &r->settings, r->arena, &r->output.text,
+                                    &r->failure, &r->err);
+    rc = open_template(r, has_tools, &chat_template);
     if (rc != OK)
         return rc;
     return chat_template_render(chat_template, &request, &r->settings, r->arena, &r->output,
@@ -218,7 +225,8 @@ static int batch(struct rendering *r)
 static void complain(const struct rendering *r)
 {
     const struct named_template *named = r->set.n ? &r->set.items[0] : NULL;
-    bool is_own_file = named && str_ends(str_of(named->path), ".jinja");
+    bool is_own_file = named && (str_ends(str_of(named->path), ".jinja") ||
+                                 str_ends(str_of(named->path), ".gotmpl"));
 
     if (!r->failure.message[0] || !named)
         cli_complain(&r->err);
@@ -307,8 +315,26 @@ static int lint(struct rendering *r)
     return fails ? 1 : 0;
 }
 
+static int run_ollama(struct rendering *r, const struct options *options)
+{
+    if (ollama_source_read(options->paths[0], r->templates, &r->ollama, &r->err) != OK) {
+        cli_complain(&r->err);
+        return 2;
+    }
+    if (options->lint) {
+        tell("--lint: %s is no Jinja template", options->paths[0]);
+        return 2;
+    }
+    r->is_ollama = true;
+    r->set = (struct chat_template_set){1, &r->ollama.named};
+    buf_init(&r->output.text, JINJA_OUTPUT_BYTES);
+    return options->batch ? batch(r) : one(r, options->context);
+}
+
 static int run(struct rendering *r, const struct options *options)
 {
+    if (ollama_source_is(options->paths[0]))
+        return run_ollama(r, options);
     if (chat_template_find(options->paths[0], r->templates, &r->set, &r->err) != OK) {
         cli_complain(&r->err);
         return 2;

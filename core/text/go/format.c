@@ -52,7 +52,10 @@ static size_t n_digits_wanted(const struct go_format *f, bool is_signed_out)
 static void put_digits(struct buf *out, uint64_t value, int32_t verb, size_t least)
 {
     const char *letters = verb == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-    unsigned base = verb == 'b' ? 2 : verb == 'o' || verb == 'O' ? 8 : verb == 'd' || verb == 'v' ? 10 : 16;
+    unsigned base = verb == 'b'                  ? 2
+                    : verb == 'o' || verb == 'O' ? 8
+                    : verb == 'd' || verb == 'v' ? 10
+                                                 : 16;
     char digits[65];
     size_t n = sizeof digits;
 
@@ -172,43 +175,39 @@ bool go_format_int(struct go_format *f, const struct go_value *value, int32_t ve
 
 /* ---- floats ---- */
 
-/* The shortest digits that give the value back, in the form of %g: with an exponent below -4 and
- * from 6 on, however many digits there are. */
-static void put_shortest(struct buf *out, double value, bool is_upper)
+/* The shortest digits that give a value above or equal to zero back; value = 0.DIGITS * 10^power. */
+size_t go_shortest_digits(double value, char digits[32], int *power)
 {
-    char text[32], digits[32];
+    char text[32];
     size_t n = 0;
-    int power = 0, point = -1;
+    bool is_behind_point = false;
+    const char *p;
 
-    number_repr(text, fabs(value));
-    for (const char *p = text; *p && *p != 'e'; p++) {
-        if (*p == '.')
-            point = (int)n;
-        else if (n > 0 || *p != '0')
+    *power = 0;
+    number_repr(text, value);
+    for (p = text; *p && *p != 'e'; p++) {
+        if (*p == '.') {
+            is_behind_point = true;
+        } else if (n > 0 || *p != '0') {
             digits[n++] = *p;
-        else if (point >= 0)
-            power--;            /* a zero behind the point, before the first digit */
+            *power += !is_behind_point;
+        } else {
+            *power -= is_behind_point; /* a zero behind the point, before the first digit */
+        }
     }
-    power += point < 0 ? (int)n : point;
-    const char *exponent = strchr(text, 'e');
-
-    if (exponent)
-        power += (int)strtol(exponent + 1, NULL, 10);
-    while (n > 1 && digits[n - 1] == '0')
+    if (*p == 'e')
+        *power += (int)strtol(p + 1, NULL, 10);
+    while (n > 0 && digits[n - 1] == '0')
         n--;
     if (n == 0) {
         digits[n++] = '0';
-        power = 1;
+        *power = 1;
     }
-    if (power - 1 < -4 || power - 1 >= 6) {
-        buf_putc(out, digits[0]);
-        if (n > 1) {
-            buf_putc(out, '.');
-            buf_add(out, digits + 1, n - 1);
-        }
-        buf_printf(out, "%c%c%02d", is_upper ? 'E' : 'e', power - 1 < 0 ? '-' : '+', abs(power - 1));
-        return;
-    }
+    return n;
+}
+
+void go_put_plain(struct buf *out, const char *digits, size_t n, int power)
+{
     if (power <= 0) {
         buf_puts(out, "0.");
         buf_repeat(out, '0', (size_t)-power);
@@ -220,6 +219,25 @@ static void put_shortest(struct buf *out, double value, bool is_upper)
             buf_putc(out, '.');
         buf_putc(out, i < n ? digits[i] : '0');
     }
+}
+
+/* As %g: with an exponent below -4 and from 6 on, however many digits there are. */
+static void put_shortest(struct buf *out, double value, bool is_upper)
+{
+    char digits[32];
+    int power;
+    size_t n = go_shortest_digits(fabs(value), digits, &power);
+    int exponent = power - 1;
+
+    if (exponent >= -4 && exponent < 6) {
+        go_put_plain(out, digits, n, power);
+        return;
+    }
+    buf_putc(out, digits[0]);
+    if (n > 1)
+        buf_putc(out, '.');
+    buf_add(out, digits + 1, n - 1);
+    buf_printf(out, "%c%c%02d", is_upper ? 'E' : 'e', exponent < 0 ? '-' : '+', abs(exponent));
 }
 
 static void put_rounded(struct buf *out, double value, int32_t verb, int precision)

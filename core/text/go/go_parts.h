@@ -267,6 +267,8 @@ bool go_printf(struct go_run *run, const struct go_value *values, size_t n, stru
 bool go_json(struct go_run *run, const struct go_value *value, struct buf *out);
 void go_types_text(const struct go_value *property, struct buf *out);   /* ToTypeScriptType */
 
+size_t go_shortest_digits(double value, char digits[32], int *power);
+void go_put_plain(struct buf *out, const char *digits, size_t n, int power); /* 0.DIGITS * 10^power */
 void go_quote(struct buf *out, struct str text, char quote, bool ascii);
 void go_quote_rune(struct buf *out, int32_t rune, bool ascii);
 void go_escape_html(struct buf *out, struct str text);

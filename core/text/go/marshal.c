@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/base/number.h"
 #include "core/base/unicode.h"
 #include "core/text/go/go_parts.h"
 
@@ -49,53 +48,22 @@ static void put_text(struct buf *out, struct str text)
 /* Plain between 1e-6 and 1e21, else with an exponent without leading zeros. */
 static void put_float(struct buf *out, double value)
 {
-    char text[32], digits[32];
-    size_t n = 0, begin = 0;
-    int power = 0;
-    bool is_behind_point = false;
-    const char *p;
+    double size = fabs(value);
+    char digits[32];
+    int power;
+    size_t n = go_shortest_digits(size, digits, &power);
 
-    number_repr(text, fabs(value));
-    for (p = text; *p && *p != 'e'; p++) {
-        if (*p == '.')
-            is_behind_point = true;
-        else
-            digits[n++] = *p;
-        power += *p != '.' && !is_behind_point;
-    }
-    while (*p == 'e' || *p == '+')
-        p++;
-    int64_t exponent = 0;
-
-    if (*p && number_parse_int(str_of(p), &exponent))
-        power += (int)exponent;
-    while (begin + 1 < n && digits[begin] == '0') {
-        begin++;
-        power--;
-    }
-    while (n > begin + 1 && digits[n - 1] == '0')
-        n--;
     if (signbit(value))
         buf_putc(out, '-');
-    if (value != 0 && (fabs(value) < 1e-6 || fabs(value) >= 1e21)) {
-        buf_putc(out, digits[begin]);
-        if (n > begin + 1)
-            buf_putc(out, '.');
-        buf_add(out, digits + begin + 1, n - begin - 1);
-        buf_printf(out, "e%+d", power - 1);
+    if (size == 0 || (size >= 1e-6 && size < 1e21)) {
+        go_put_plain(out, digits, n, power);
         return;
     }
-    if (power <= 0) {
-        buf_puts(out, value == 0 ? "" : "0.");
-        buf_repeat(out, '0', value == 0 ? 0 : (size_t)-power);
-        buf_add(out, digits + begin, n - begin);
-        return;
-    }
-    for (int i = 0; (size_t)i < n - begin || i < power; i++) {
-        if (i == power)
-            buf_putc(out, '.');
-        buf_putc(out, (size_t)i < n - begin ? digits[begin + (size_t)i] : '0');
-    }
+    buf_putc(out, digits[0]);
+    if (n > 1)
+        buf_putc(out, '.');
+    buf_add(out, digits + 1, n - 1);
+    buf_printf(out, "e%+d", power - 1);
 }
 
 /* ---- what holds others ---- */
