@@ -170,6 +170,38 @@ static void a_cut_is_told_and_costs_what_is_behind_it(void **state)
     }
 }
 
+/* meta.yaml is what is opened; the metrics lie in files beside it. */
+static void a_cut_file_of_an_mlflow_metric_gives_its_whole_lines(void **state)
+{
+    static const char RUN[] = "tests/importers/mlflow_files/run/";
+    char *folder = tempdir_make(), *meta, *metric, path[200];
+    size_t n_meta, n;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%smeta.yaml", RUN);
+    assert_int_equal(source_slurp(path, (size_t)1 << 20, &meta, &n_meta, NULL), OK);
+    (void)snprintf(path, sizeof path, "%smetrics/loss", RUN);
+    assert_int_equal(source_slurp(path, (size_t)1 << 20, &metric, &n, NULL), OK);
+    for (size_t cut = 0; cut <= n; cut++) {
+        int64_t n_lines = 0;
+
+        for (size_t k = 0; k < cut; k++)
+            n_lines += metric[k] == '\n';
+        tempdir_write(folder, "metrics/loss", metric, cut);
+        struct imported got =
+            import_bytes("mlflow_files", folder, "meta.yaml", str_from(meta, n_meta));
+        assert_true(got.n_points == n_lines || got.n_points == n_lines + 1);
+    }
+    for (size_t k = 0; k < n * 8; k += 3) {
+        metric[k / 8] = (char)(metric[k / 8] ^ (1 << k % 8));
+        tempdir_write(folder, "metrics/loss", metric, n);
+        (void)import_bytes("mlflow_files", folder, "meta.yaml", str_from(meta, n_meta));
+    }
+    free(meta);
+    free(metric);
+    tempdir_remove(folder);
+}
+
 static void flipped_bits_are_survived(void **state)
 {
     (void)state;
@@ -350,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cut_is_survived),
         cmocka_unit_test(a_cut_is_told_and_costs_what_is_behind_it),
+        cmocka_unit_test(a_cut_file_of_an_mlflow_metric_gives_its_whole_lines),
         cmocka_unit_test(flipped_bits_are_survived),
         cmocka_unit_test(points_before_a_cut_are_there),
         cmocka_unit_test(messages_that_lie_are_told_and_left),
