@@ -4,7 +4,8 @@
  *   arrow_messages.c  where the record batches and dictionaries stand
  *   arrow_buffers.c   the buffers of a batch, in windows or unpacked
  *   arrow_dictionary.c  the values that indices refer to
- *   arrow_rows.c      rows from the batches */
+ *   arrow_rows.c      rows from the batches
+ *   arrow_columns.c   numbers by columns */
 #ifndef CORE_READ_ARROW_PARTS_H
 #define CORE_READ_ARROW_PARTS_H
 
@@ -12,6 +13,7 @@
 #include "core/read/flatbuffer.h"
 #include "core/read/source.h"
 #include "core/read/table.h"
+#include "core/read/table_columns.h"
 #include "core/read/table_row.h"
 #include "core/read/table_value.h"
 
@@ -116,6 +118,10 @@ struct arrow_schema {
 MUST_CHECK int arrow_schema_read(struct arrow_schema *schema, const struct flat_table *message,
                                  struct table *table, struct error *err);
 
+bool arrow_has_text_keys(const struct arrow_field *map);
+/* An object with a value of each field as it might be. */
+void arrow_example(const struct arrow_field *first, struct arena *arena, struct json *out);
+
 /* ---- Messages ---- */
 
 enum arrow_message_kind { MESSAGE_SCHEMA = 1, MESSAGE_DICTIONARY = 2, MESSAGE_BATCH = 3 };
@@ -164,5 +170,22 @@ MUST_CHECK int arrow_dictionary_load(struct arrow_dictionary *dictionary,
                                      struct arrow_memory *memory, struct error *why);
 void arrow_dictionary_free(struct arrow_dictionary *dictionary, struct arrow_memory *memory);
 void arrow_field_free_buffers(struct arrow_field *field, struct arrow_memory *memory);
+
+/* ---- By columns ---- */
+
+struct arrow_range {
+    int64_t at; /* of the batch */
+    size_t n;
+};
+
+/* Can the column be given as one of numbers, and of which kind? */
+bool arrow_column_fits(const struct arrow_field *field, enum table_column_kind *kind);
+/* How many of the rows are read at once, for the items of their lists; 0: only by rows. */
+size_t arrow_column_rows(struct arrow_field *field, struct arrow_memory *memory,
+                         struct arrow_range rows, struct error *err);
+/* Anything but OK: the way by rows tells what is wrong, or reads what this cannot. */
+MUST_CHECK int arrow_column_fill(struct table_column *out, struct arrow_field *field,
+                                 struct arrow_memory *memory, struct arrow_range rows,
+                                 struct error *err);
 
 #endif

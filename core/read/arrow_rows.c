@@ -21,6 +21,9 @@ struct arrow {
     bool is_broken;  /* it cannot be read: `why` */
     struct error why;
     uint64_t stamp;
+    struct table_batch columns; /* of rows by columns; without any: not made yet */
+    bool has_no_columns;        /* one that is wanted cannot be given as numbers */
+    size_t by_rows;             /* the batch whose rest has to be read by rows */
 };
 
 /* The row that is put together. The first thing that is wrong is kept, the rest passed over. */
@@ -254,19 +257,12 @@ static void make_members(struct making *making, struct arrow_field *first, int64
     }
 }
 
-static bool has_text_keys(const struct arrow_field *map)
-{
-    const struct arrow_field *key = map->child->child;
-
-    return (key->dictionary ? key->dictionary->type : key)->value.kind == VALUE_TEXT;
-}
-
 static void make_item(struct making *making, struct arrow_field *field, int64_t at,
                       struct json *out)
 {
     struct json key = {.type = JSON_NULL};
 
-    if (field->kind == ARROW_MAP && has_text_keys(field)) {
+    if (field->kind == ARROW_MAP && arrow_has_text_keys(field)) {
         make(making, field->child->child, at, &key);
         make(making, field->child->child->next, at, out);
         out->key = key.type == JSON_STRING ? key.text : str_of("");
@@ -288,7 +284,7 @@ static void make_list(struct making *making, struct arrow_field *field, int64_t 
         fail(making, field, "a list that is longer than its items");
         return;
     }
-    out->type = field->kind == ARROW_MAP && has_text_keys(field) ? JSON_OBJECT : JSON_ARRAY;
+    out->type = field->kind == ARROW_MAP && arrow_has_text_keys(field) ? JSON_OBJECT : JSON_ARRAY;
     for (int64_t i = from; i < to && making->rc == OK && !arena_failed(making->row.arena); i++) {
         last = table_row_add(&making->row, out, last);
         make_item(making, field, i, last);
@@ -440,48 +436,75 @@ static int seek(struct table *table, int64_t row, struct error *err)
     return OK;
 }
 
+/* ---- Rows by columns ---- */
+
+static int make_columns(struct arrow *arrow, struct error *err)
+{
+    enum table_column_kind kind;
+    size_t n = 0;
+
+    for (struct arrow_field *field = arrow->schema.fields; field; field = field->next) {
+        n += field->is_wanted;
+        if (field->is_wanted && !arrow_column_fits(field, &kind))
+            arrow->has_no_columns = true;
+    }
+    arrow->has_no_columns = arrow->has_no_columns || n == 0 || n > TABLE_BATCH_COLUMNS;
+    int rc = arrow->has_no_columns ? OK : table_batch_make(&arrow->columns, n, err);
+    struct table_column *column = arrow->columns.columns;
+
+    for (struct arrow_field *field = arrow->schema.fields; column && field; field = field->next)
+        if (field->is_wanted) {
+            column->name = field->name.text;
+            (void)arrow_column_fits(field, &column->kind);
+            column++;
+        }
+    return rc;
+}
+
+static bool fill_columns(struct arrow *arrow, struct arrow_range rows)
+{
+    struct table_column *column = arrow->columns.columns;
+
+    for (struct arrow_field *field = arrow->schema.fields; field; field = field->next)
+        if (field->is_wanted)
+            rows.n = rows.n ? arrow_column_rows(field, &arrow->memory, rows, &arrow->why) : 0;
+    for (struct arrow_field *field = arrow->schema.fields; rows.n && field; field = field->next)
+        if (field->is_wanted &&
+            arrow_column_fill(column++, field, &arrow->memory, rows, &arrow->why) != OK)
+            return false;
+    arrow->columns.n = rows.n;
+    return rows.n > 0;
+}
+
+/* Whatever is wrong is left to the way by rows, which tells it of the row that has it. */
+static int next_columns(struct table *table, const struct table_batch **out, struct error *err)
+{
+    struct arrow *arrow = (struct arrow *)table;
+    int rc = arrow->columns.columns || arrow->has_no_columns ? OK : make_columns(arrow, err);
+    size_t batch;
+
+    if (rc != OK || arrow->has_no_columns)
+        return rc;
+    if (find_batch(arrow, &batch, &arrow->why) != 1 || batch == arrow->by_rows)
+        return 0;
+    if (batch != arrow->batch) {
+        rc = open_batch(arrow, batch, &arrow->why);
+        arrow->is_broken = rc < 0;
+    }
+    const struct arrow_message *message = &arrow->messages.list[batch];
+    int64_t at = arrow->row - message->first_row, left = message->n_rows - at;
+    struct arrow_range rows = {at, left < TABLE_BATCH_ROWS ? (size_t)left : TABLE_BATCH_ROWS};
+    if (arrow->is_broken || !fill_columns(arrow, rows)) {
+        arrow->by_rows = batch;
+        arrow->batch = NO_BATCH; /* so that what is wrong is found again */
+        return 0;
+    }
+    arrow->row += (int64_t)arrow->columns.n;
+    *out = &arrow->columns;
+    return 1;
+}
+
 /* ---- The form of a row ---- */
-
-static void example_of(const struct arrow_field *field, struct arena *arena, struct json *out);
-
-static void example_members(const struct arrow_field *first, struct arena *arena,
-                            struct json *out)
-{
-    struct json **last = &out->child;
-
-    *out = (struct json){.type = JSON_OBJECT};
-    for (const struct arrow_field *field = first; field; field = field->next) {
-        struct json *child = arena_alloc(arena, sizeof *child);
-
-        if (!child)
-            return;
-        example_of(field, arena, child);
-        child->key = field->name.text;
-        *last = child;
-        last = &child->next;
-        out->n++;
-    }
-}
-
-static void example_of(const struct arrow_field *field, struct arena *arena, struct json *out)
-{
-    if (field->dictionary)
-        field = field->dictionary->type;
-    *out = (struct json){.type = JSON_NULL};
-    if (field->kind == ARROW_STRUCT) {
-        example_members(field->child, arena, out);
-    } else if (field->kind == ARROW_MAP) {
-        out->type = has_text_keys(field) ? JSON_OBJECT : JSON_ARRAY;
-    } else if (field->kind == ARROW_LIST || field->kind == ARROW_FIXED_LIST) {
-        out->type = JSON_ARRAY;
-        out->child = arena_alloc(arena, sizeof *out->child);
-        out->n = out->child != NULL;
-        if (out->child)
-            example_of(field->child, arena, out->child);
-    } else if (field->kind != ARROW_OTHER) {
-        value_example(&field->value, out);
-    }
-}
 
 static const struct json *example(struct table *table)
 {
@@ -497,6 +520,9 @@ static void choose(struct table *table, bool (*is_wanted)(void *ctx, const struc
     for (struct arrow_field *field = arrow->schema.fields; field && member;
          field = field->next, member = member->next)
         field->is_wanted = !field->why && is_wanted(ctx, member);
+    table_batch_free(&arrow->columns);
+    arrow->has_no_columns = false;
+    arrow->by_rows = NO_BATCH;
 }
 
 /* ---- Opening ---- */
@@ -512,12 +538,14 @@ static void close_arrow(struct table *table)
         arrow_dictionary_free(dictionary, &arrow->memory);
     }
     arrow_messages_free(&arrow->messages);
+    table_batch_free(&arrow->columns);
     arena_close(table->arena);
     free(arrow);
 }
 
 static const struct table_ops OPS = {
-    .next = next, .seek = seek, .example = example, .choose = choose, .close = close_arrow};
+    .next = next, .next_columns = next_columns, .seek = seek,
+    .example = example, .choose = choose, .close = close_arrow};
 
 static int read_schema(struct arrow *arrow, struct error *err)
 {
@@ -530,7 +558,7 @@ static int read_schema(struct arrow *arrow, struct error *err)
     free(bytes);
     struct json *top = rc == OK ? arena_alloc(arrow->table.arena, sizeof *top) : NULL;
     if (top)
-        example_members(arrow->schema.fields, arrow->table.arena, top);
+        arrow_example(arrow->schema.fields, arrow->table.arena, top);
     if (rc == OK && arena_failed(arrow->table.arena))
         rc = error_set(err, E_NOMEM, "no memory for a schema");
     arrow->example = top;
@@ -546,7 +574,7 @@ int arrow_open(struct table **out, struct source_file *file, struct error *err)
     arrow->table = (struct table){.ops = &OPS, .arena = arena_open(TABLE_MEMORY_BYTES)};
     arrow->memory.file = arrow->messages.file = file;
     arrow->memory.arena = arrow->table.arena;
-    arrow->batch = NO_BATCH;
+    arrow->batch = arrow->by_rows = NO_BATCH;
     int rc = arrow->table.arena ? read_schema(arrow, err)
                                 : error_set(err, E_NOMEM, "no memory for a table");
     if (rc != OK) {

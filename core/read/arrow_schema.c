@@ -404,3 +404,52 @@ int arrow_schema_read(struct arrow_schema *schema, const struct flat_table *mess
     note_columns(schema, table);
     return arena_failed(table->arena) ? error_set(err, E_NOMEM, "no memory for a schema") : OK;
 }
+
+/* ---- The form of a row ---- */
+
+bool arrow_has_text_keys(const struct arrow_field *map)
+{
+    const struct arrow_field *key = map->child->child;
+
+    return (key->dictionary ? key->dictionary->type : key)->value.kind == VALUE_TEXT;
+}
+
+static void example_of(const struct arrow_field *field, struct arena *arena, struct json *out);
+
+void arrow_example(const struct arrow_field *first, struct arena *arena, struct json *out)
+{
+    struct json **last = &out->child;
+
+    *out = (struct json){.type = JSON_OBJECT};
+    for (const struct arrow_field *field = first; field; field = field->next) {
+        struct json *child = arena_alloc(arena, sizeof *child);
+
+        if (!child)
+            return;
+        example_of(field, arena, child);
+        child->key = field->name.text;
+        *last = child;
+        last = &child->next;
+        out->n++;
+    }
+}
+
+static void example_of(const struct arrow_field *field, struct arena *arena, struct json *out)
+{
+    if (field->dictionary)
+        field = field->dictionary->type;
+    *out = (struct json){.type = JSON_NULL};
+    if (field->kind == ARROW_STRUCT) {
+        arrow_example(field->child, arena, out);
+    } else if (field->kind == ARROW_MAP) {
+        out->type = arrow_has_text_keys(field) ? JSON_OBJECT : JSON_ARRAY;
+    } else if (field->kind == ARROW_LIST || field->kind == ARROW_FIXED_LIST) {
+        out->type = JSON_ARRAY;
+        out->child = arena_alloc(arena, sizeof *out->child);
+        out->n = out->child != NULL;
+        if (out->child)
+            example_of(field->child, arena, out->child);
+    } else if (field->kind != ARROW_OTHER) {
+        value_example(&field->value, out);
+    }
+}

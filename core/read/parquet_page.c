@@ -469,6 +469,7 @@ static const char *take_batch(struct leaf *leaf)
     }
     leaf->n_in_page -= n;
     leaf->n_batch = n;
+    leaf->n_missing = n - n_there;
     leaf->at_level = leaf->at_value = 0;
     return values_take(&leaf->values, leaf->value, n_there);
 }

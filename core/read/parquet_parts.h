@@ -6,13 +6,15 @@
  *   parquet_values.c  the values of a page, by encoding
  *   parquet_delta.c   the DELTA_* encodings
  *   parquet_bits.c    runs and packed bits
- *   parquet_rows.c    rows from the columns */
+ *   parquet_rows.c    rows from the columns
+ *   parquet_columns.c  numbers by columns */
 #ifndef CORE_READ_PARQUET_PARTS_H
 #define CORE_READ_PARQUET_PARTS_H
 
 #include "core/read/decompress_block.h"
 #include "core/read/source.h"
 #include "core/read/table.h"
+#include "core/read/table_columns.h"
 #include "core/read/table_row.h"
 #include "core/read/table_value.h"
 #include "core/read/thrift_compact.h"
@@ -193,6 +195,7 @@ struct leaf {
     uint32_t *def, *rep;
     union table_value *value;
     size_t n_batch, at_level, at_value;
+    size_t n_missing; /* levels of the batch that have no value */
 };
 
 MUST_CHECK int leaf_open(struct leaf *leaf, const struct chunk *chunk, struct error *err);
@@ -204,5 +207,19 @@ MUST_CHECK int leaf_skip(struct leaf *leaf, int64_t n_rows, struct error *err);
 /* What is wrong with a column, with its name and the page's place. */
 int leaf_error(const struct leaf *leaf, int status, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+
+/* ---- By columns ---- */
+
+struct column_limits {
+    size_t rows, items; /* no list is begun when there are so many items */
+};
+
+/* Can the column be given as one of numbers, and of which kind? */
+bool parquet_column_fits(const struct parquet_footer *footer, const struct node *node,
+                         enum table_column_kind *kind);
+/* Rows that were read, all of one row group. Fewer than asked for, and not for the items: the way by
+ * rows has to read on from the first of them, since the leaf stands anywhere. */
+size_t parquet_column_fill(struct table_column *out, const struct node *node, struct leaf *leaf,
+                           const struct column_limits *limits, struct error *err);
 
 #endif

@@ -21,6 +21,9 @@ struct parquet {
     bool is_broken; /* the rest of the group cannot be read: `why` */
     struct error why;
     uint64_t stamp; /* of the row that is put together */
+    struct table_batch batch; /* of rows by columns; without columns: not made yet */
+    bool has_no_batch;        /* a column that is wanted cannot be given as numbers */
+    size_t by_rows;           /* the group of which the rest has to be read by rows */
 };
 
 /* The row that is put together. */
@@ -345,6 +348,90 @@ static int seek(struct table *table, int64_t row, struct error *err)
     return OK;
 }
 
+/* ---- Rows by columns ---- */
+
+static int make_batch(struct parquet *parquet, struct error *err)
+{
+    enum table_column_kind kind;
+    size_t n = 0;
+
+    for (struct node *node = parquet->footer.columns; node; node = node->next) {
+        n += node->is_wanted;
+        if (node->is_wanted && !parquet_column_fits(&parquet->footer, node, &kind))
+            parquet->has_no_batch = true;
+    }
+    if (parquet->has_no_batch || n == 0 || n > TABLE_BATCH_COLUMNS) {
+        parquet->has_no_batch = true;
+        return OK;
+    }
+    int rc = table_batch_make(&parquet->batch, n, err);
+    struct table_column *column = parquet->batch.columns;
+
+    for (struct node *node = parquet->footer.columns; rc == OK && node; node = node->next)
+        if (node->is_wanted) {
+            column->name = node->name.text;
+            (void)parquet_column_fits(&parquet->footer, node, &column->kind);
+            column++;
+        }
+    return rc;
+}
+
+/* The lists first, since they decide how many rows there are; then the others. */
+static bool fill_batch(struct parquet *parquet, struct column_limits *limits, bool are_lists)
+{
+    struct table_column *column = parquet->batch.columns;
+
+    for (struct node *node = parquet->footer.columns; node; node = node->next) {
+        if (!node->is_wanted || (column->kind == COLUMN_INT_LISTS) != are_lists) {
+            column += node->is_wanted;
+            continue;
+        }
+        size_t n = parquet_column_fill(column, node, &parquet->leaves[node->leaf], limits,
+                                       &parquet->why);
+        if (n < limits->rows && (!are_lists || column->n_items < limits->items))
+            return false;
+        limits->rows = n;
+        limits->items = SIZE_MAX;
+        column++;
+    }
+    return true;
+}
+
+static int64_t rows_left(const struct parquet *parquet)
+{
+    const struct row_group *group = &parquet->footer.groups[parquet->group];
+
+    return group->first_row + group->n_rows - parquet->row;
+}
+
+/* Whatever is wrong is left to the way by rows, which tells it of the row that has it. */
+static int next_columns(struct table *table, const struct table_batch **out, struct error *err)
+{
+    struct parquet *parquet = (struct parquet *)table;
+    struct column_limits limits = {TABLE_BATCH_ROWS, TABLE_BATCH_ITEMS};
+    int rc = parquet->batch.columns || parquet->has_no_batch ? OK : make_batch(parquet, err);
+
+    if (rc != OK || parquet->has_no_batch || parquet->row >= parquet->footer.n_rows ||
+        group_of(parquet, parquet->row) == parquet->by_rows)
+        return rc;
+    rc = go_to_row(parquet, &parquet->why);
+    if (rc == OK && parquet->is_broken)
+        return 0;
+    int64_t left = rc == OK ? rows_left(parquet) : 0;
+    limits.rows = left < TABLE_BATCH_ROWS ? (size_t)left : TABLE_BATCH_ROWS;
+    if (rc != OK || left <= 0 || !fill_batch(parquet, &limits, true) ||
+        !fill_batch(parquet, &limits, false)) {
+        parquet->by_rows = group_of(parquet, parquet->row);
+        parquet->group = NO_GROUP;
+        return 0;
+    }
+    parquet->row += (int64_t)limits.rows;
+    parquet->at = parquet->row;
+    parquet->batch.n = limits.rows;
+    *out = &parquet->batch;
+    return 1;
+}
+
 /* ---- The form of a row ---- */
 
 static void example_of(const struct parquet *parquet, const struct node *node, struct arena *arena,
@@ -400,7 +487,9 @@ static void choose(struct table *table, bool (*is_wanted)(void *ctx, const struc
     for (struct node *node = parquet->footer.columns; node && member;
          node = node->next, member = member->next)
         node->is_wanted = is_wanted(ctx, member);
-    parquet->group = NO_GROUP;
+    parquet->group = parquet->by_rows = NO_GROUP;
+    table_batch_free(&parquet->batch);
+    parquet->has_no_batch = false;
 }
 
 /* ---- Opening ---- */
@@ -413,13 +502,15 @@ static void close_parquet(struct table *table)
         leaf_close(&parquet->leaves[i]);
     free(parquet->leaves);
     free(parquet->chunks);
+    table_batch_free(&parquet->batch);
     parquet_footer_free(&parquet->footer);
     arena_close(table->arena);
     free(parquet);
 }
 
 static const struct table_ops OPS = {
-    .next = next, .seek = seek, .example = example, .choose = choose, .close = close_parquet};
+    .next = next, .next_columns = next_columns, .seek = seek,
+    .example = example, .choose = choose, .close = close_parquet};
 
 static int prepare(struct parquet *parquet, struct error *err)
 {
@@ -437,7 +528,7 @@ static int prepare(struct parquet *parquet, struct error *err)
                                            .file = parquet->file,
                                            .n_memory = &parquet->n_memory};
     parquet->example = top;
-    parquet->group = NO_GROUP;
+    parquet->group = parquet->by_rows = NO_GROUP;
     return OK;
 }
 

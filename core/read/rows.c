@@ -11,6 +11,7 @@
 #include "core/read/decompress.h"
 #include "core/read/rows_parts.h"
 #include "core/read/table.h"
+#include "core/read/table_columns.h"
 
 #define HEAD_BYTES 65536
 
@@ -357,6 +358,22 @@ int rows_next(struct rows *rows, struct arena *arena, const struct json **row,
         place_error(rows, place, why);
     }
     return 1;
+}
+
+int rows_next_columns(struct rows *rows, const struct table_batch **out, struct row_place *place,
+                      struct error *err)
+{
+    int rc = rows->table && rows->table->ops->next_columns
+                 ? rows->table->ops->next_columns(rows->table, out, err)
+                 : 0;
+
+    if (rc == 1) {
+        *place =
+            (struct row_place){.row = rows->row, .at = rows->table_at, .line = rows->table_at + 1};
+        rows->row += (int64_t)(*out)->n;
+        rows->table_at += (int64_t)(*out)->n;
+    }
+    return rc;
 }
 
 /* ---- Places ---- */

@@ -50,6 +50,11 @@ bool rows_are_table(struct str first_bytes);
  * `why` filled; the next call goes on behind it. The tree lives in the arena (exact JSON). */
 MUST_CHECK int rows_next(struct rows *rows, struct arena *arena, const struct json **row,
                          struct row_place *place, struct error *why, struct error *err);
+/* Of a table of numbers: the next rows by columns, `place` that of the first of them; they live until
+ * the next call. 1 rows, 0 the next row (or the end) is for rows_next to give, negative: as there. */
+struct table_batch; /* core/read/table_columns.h */
+MUST_CHECK int rows_next_columns(struct rows *rows, const struct table_batch **out,
+                                 struct row_place *place, struct error *err);
 /* The next rows_next gives the row at `at`, which counts as row number `row`. */
 MUST_CHECK int rows_seek(struct rows *rows, int64_t at, int64_t row, struct error *err);
 /* The row's own bytes ("raw source"), at most `limit`; lives in the arena. */

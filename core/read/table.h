@@ -10,6 +10,7 @@
 
 struct source_file;
 struct table;
+struct table_batch;
 
 #define TABLE_HEAD_BYTES  256 /* enough to know one */
 #define TABLE_MAX_COLUMNS 100000
@@ -25,6 +26,8 @@ struct table_ops {
     /* As rows_next; the row's number is the table's to count. */
     int (*next)(struct table *table, struct arena *arena, const struct json **row,
                 struct error *why, struct error *err);
+    /* 1 the next rows by columns, 0 the next row is for `next`, negative: as `next`. NULL: never. */
+    int (*next_columns)(struct table *table, const struct table_batch **out, struct error *err);
     /* The next row is this one; beyond the end there is none. */
     int (*seek)(struct table *table, int64_t row, struct error *err);
     /* One object with a value of each column as it might be; lives as long as the table. */

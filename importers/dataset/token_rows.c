@@ -33,6 +33,24 @@ void token_row_facts(const struct json *ids, const struct json *labels, struct s
         out->flags |= TOKEN_ROW_FIRST_TWICE;
 }
 
+void token_list_facts(const int64_t *ids, size_t n_ids, const int64_t *labels, size_t n_labels,
+                      struct sample *out)
+{
+    size_t n_trained = 0;
+
+    out->flags = 0;
+    out->n_tokens = bounded(n_ids);
+    out->n_prompt_tokens = out->n_trained = -1;
+    for (size_t i = 0; labels && i < n_labels; i++)
+        n_trained += labels[i] != (int64_t)IGNORED_LABEL;
+    if (labels)
+        out->n_trained = bounded(n_trained);
+    if (labels && n_trained == 0)
+        out->flags |= TOKEN_ROW_ALL_MASKED;
+    if (n_ids >= 2 && ids[0] == ids[1])
+        out->flags |= TOKEN_ROW_FIRST_TWICE;
+}
+
 static bool is_nested(const struct json *list)
 {
     return list && json_is(list->child, JSON_ARRAY);

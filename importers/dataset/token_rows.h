@@ -9,6 +9,10 @@
 /* Either list may be NULL. The place of the sample is not touched. */
 void token_row_facts(const struct json *ids, const struct json *labels, struct sample *out);
 
+/* The same of plain numbers; `labels` NULL: there are none. */
+void token_list_facts(const int64_t *ids, size_t n_ids, const int64_t *labels, size_t n_labels,
+                      struct sample *out);
+
 /* The rows of a line, one after the other: one, or those of its batch. */
 struct token_rows {
     const struct json *ids, *labels; /* of the next row */
