@@ -13,6 +13,7 @@
 #include "core/read/rows_parts.h"
 #include "core/read/source.h"
 #include "importers/dataset/class_blocks.h"
+#include "importers/dataset/column_rows.h"
 #include "importers/dataset/columns.h"
 #include "importers/dataset/id_range.h"
 #include "importers/dataset/row_facts.h"
@@ -432,6 +433,32 @@ static int note_table(struct reading *reading, const struct rows *rows, struct e
     return rc;
 }
 
+/* Rows of token ids, whose values need no tree. */
+static int put_columns(struct reading *reading, const struct column_rows *rows,
+                       const struct row_place *place, struct arena *arena, struct error *err)
+{
+    const struct column_sights sights = {&reading->columns, &reading->range, &reading->blocks};
+    struct sample facts;
+    int rc = OK;
+
+    for (size_t i = 0; rc == OK && i < rows->batch->n && !is_full(reading); i++) {
+        struct json_row row = {.line = place->line + (int64_t)i, .byte = place->at + (int64_t)i};
+
+        if (column_rows_has(rows, i)) {
+            column_rows_see(rows, i, row.line, reading->n_rows, &sights);
+            column_rows_facts(rows, i, &facts);
+            rc = put_facts(reading, &facts, row.byte, 0, err);
+            continue;
+        }
+        row.tree = table_batch_row(rows->batch, i, row.line, arena);
+        rc = row.tree ? on_row(reading, &row, err)
+                      : bad_row(reading, row.line, NONE, "a row that does not fit into its memory",
+                                err);
+        arena_reset(arena);
+    }
+    return rc;
+}
+
 static int read_table_rows(struct reading *reading, struct rows *rows, struct arena *arena,
                            struct error *err)
 {
@@ -439,12 +466,21 @@ static int read_table_rows(struct reading *reading, struct rows *rows, struct ar
     const struct json *row;
     struct row_place place;
     struct error why;
+    bool by_columns = column_rows_fit(rows_example(rows));
     int rc = note_table(reading, rows, err);
 
     reading->is_table = true;
     while (rc == OK && !is_full(reading)) {
-        int got = rows_next(rows, arena, &row, &place, &why, err);
+        const struct table_batch *batch;
+        int got = by_columns ? rows_next_columns(rows, &batch, &place, err) : 0;
 
+        if (got == 1) {
+            const struct column_rows columns = column_rows_of(batch);
+
+            rc = put_columns(reading, &columns, &place, arena, err);
+            continue;
+        }
+        got = got < 0 ? got : rows_next(rows, arena, &row, &place, &why, err);
         if (got == 0)
             return OK;
         if (got < 0) { /* a stream without its end is one that is still written */

@@ -65,6 +65,31 @@ static void see_value(struct id_range *range, struct str name, const struct json
     see_number(range, is_label, value, line);
 }
 
+/* Between the greatest and the least nothing decides. */
+void id_range_list(struct id_range *range, struct str column, const int64_t *numbers, size_t n,
+                   int64_t line)
+{
+    bool is_label = is_label_name(column);
+    int64_t most = INT64_MIN, least = INT64_MAX;
+
+    if (!is_label && !str_is(column, "input_ids"))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (is_label && numbers[i] == (int64_t)IGNORED_LABEL)
+            continue;
+        most = numbers[i] > most ? numbers[i] : most;
+        least = numbers[i] < least ? numbers[i] : least;
+    }
+    if (most < least)
+        return;
+    if (!is_label) {
+        see_id(range, (double)most, line);
+        return;
+    }
+    see_label(range, (double)most, line);
+    see_label(range, (double)least, line);
+}
+
 void id_range_row(struct id_range *range, const struct json_row *row)
 {
     double label;

@@ -19,6 +19,9 @@ struct id_range {
 };
 
 void id_range_row(struct id_range *range, const struct json_row *row);
+/* A list of whole numbers under its column's name. */
+void id_range_list(struct id_range *range, struct str column, const int64_t *numbers, size_t n,
+                   int64_t line);
 /* One cell of a table under its column's name. */
 void id_range_cell(struct id_range *range, const char *column, struct str cell, int64_t line);
 /* As settings "rows.max_label", "rows.min_label", "rows.max_input_id" at the row's line. */

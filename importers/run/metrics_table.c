@@ -13,6 +13,7 @@
 #include "core/read/csv.h"
 #include "core/read/rows.h"
 #include "core/read/source.h"
+#include "core/read/table_columns.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
 #include "importers/run/metric_lines.h"
@@ -387,6 +388,35 @@ static size_t fields_of(const struct json *row, struct json_field *fields)
     return n;
 }
 
+/* Rows by columns: no column is a list (is_number_column). */
+static int add_batch(struct table *table, const struct table_batch *batch, int64_t line,
+                     struct error *err)
+{
+    uint64_t shape = 1;
+    int rc = OK;
+    for (size_t i = 0; i < batch->n_columns; i++) {
+        shape = batch->columns[i].has_nulls ? 0 : shape;
+    }
+    for (size_t row = 0; rc == OK && row < batch->n; row++) {
+        struct json_row out = {
+            .fields = table->fields, .line = line + (int64_t)row, .byte = NONE, .shape = shape};
+        for (size_t i = 0; i < batch->n_columns && out.n < MAX_COLUMNS; i++) {
+            const struct table_column *column = &batch->columns[i];
+            if (!table_column_has(column, row)) {
+                continue;
+            }
+            struct json_field *field = &table->fields[out.n++];
+            field->key = column->name;
+            field->number =
+                column->kind == COLUMN_INTS ? (double)column->ints[row] : column->floats[row];
+            field->is_number = true;
+            field->is_quoted = false;
+        }
+        rc = out.n > 0 ? metric_rows_add(&table->rows, &out, err) : OK;
+    }
+    return rc;
+}
+
 static int add_table_rows(struct table *table, struct rows *rows, int64_t *n_bad,
                           struct error *why, struct error *err)
 {
@@ -395,6 +425,15 @@ static int add_table_rows(struct table *table, struct rows *rows, int64_t *n_bad
     struct error bad;
     int rc = OK;
     while (rc == OK) {
+        const struct table_batch *batch;
+        int by_columns = rows_next_columns(rows, &batch, &place, why);
+        if (by_columns < 0) {
+            return import_note_error(table->rows.import, why, err);
+        }
+        if (by_columns == 1) {
+            rc = add_batch(table, batch, place.line, err);
+            continue;
+        }
         int got = rows_next(rows, table->arena, &row, &place, &bad, why);
         if (got <= 0) {
             return got == 0 ? OK : import_note_error(table->rows.import, why, err);
