@@ -9,6 +9,11 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 
+def write_stream(path, table):
+    with ipc.new_stream(path, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table, max_chunksize=1000)
+
+
 def make(folder):
     import numpy as np
     rng = random.Random(1)
@@ -18,12 +23,15 @@ def make(folder):
     chat = pa.table({"messages": [[{"role": "user", "content": text(30)}, {"role": "assistant", "content": text(90)}] for _ in range(n)],
                      "id": list(range(n)), "extra": [text(40) for _ in range(n)]})
     pq.write_table(chat, folder + "/chat.parquet")
-    with ipc.new_stream(folder + "/chat.arrow", chat.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(chat, max_chunksize=1000)
+    write_stream(folder + "/chat.arrow", chat)
     n, r = 1000000, np.random.default_rng(1)
-    pq.write_table(pa.table({"step": np.arange(n), "loss": r.random(n) * 3, "lr": np.linspace(1e-4, 0, n)}), folder + "/metrics.parquet")
+    metrics = pa.table({"step": np.arange(n), "loss": r.random(n) * 3, "lr": np.linspace(1e-4, 0, n)})
+    pq.write_table(metrics, folder + "/metrics.parquet")
+    write_stream(folder + "/metrics.arrow", metrics)
     ids = [r.integers(0, 150000, 512).astype(np.int32) for _ in range(10000)]
-    pq.write_table(pa.table({"input_ids": pa.array(ids, pa.list_(pa.int32()))}), folder + "/ids.parquet")
+    tokens = pa.table({"input_ids": pa.array(ids, pa.list_(pa.int32()))})
+    pq.write_table(tokens, folder + "/ids.parquet")
+    write_stream(folder + "/ids.arrow", tokens)
 
 
 def read(path, columns):
