@@ -70,6 +70,26 @@ static void a_padded_matrix_passes(void **state)
     fake_run_free(run);
 }
 
+/* BERT's added tokens are 100 to 103 of 30522: they do not tell how far the vocabulary goes. */
+static void added_tokens_inside_the_vocabulary_do_not_tell_its_end(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "30522");
+    fake_setting_on(run, SIDE_TOKENIZER, "added_token.103", "[MASK]");
+    fake_check(run, &check_vocab_mismatch, &r);
+    assert_int_equal(r.verdict, VERDICT_UNKNOWN);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_setting_on(run, SIDE_MODEL, "vocab_size", "151936");
+    fake_setting_on(run, SIDE_TOKENIZER, "added_token.151664", "<|im_end|>");
+    fake_check(run, &check_vocab_mismatch, &r);
+    assert_int_equal(r.verdict, VERDICT_PASS);
+    fake_run_free(run);
+}
+
 static void resized_rows_in_the_adapter_count(void **state)
 {
     const struct tensor rows = {.name = "base_model.model.model.embed_tokens.weight",
@@ -217,6 +237,7 @@ int main(void)
         cmocka_unit_test(the_embedding_assertion_is_about_ids_not_labels),
         cmocka_unit_test(an_added_token_past_the_embedding_fails),
         cmocka_unit_test(a_padded_matrix_passes),
+        cmocka_unit_test(added_tokens_inside_the_vocabulary_do_not_tell_its_end),
         cmocka_unit_test(resized_rows_in_the_adapter_count),
         cmocka_unit_test(ids_without_rows_are_unknown),
         cmocka_unit_test(a_target_out_of_bounds_names_the_label),

@@ -9,6 +9,8 @@
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
 
+#define END_SHARE 0.9 /* of the embedding rows: the last rows of a vocabulary that is padded */
+
 static bool is_pattern(const struct event *event, const char *pattern)
 {
     return event->pattern && strcmp(event->pattern, pattern) == 0;
@@ -153,6 +155,14 @@ static void add_sampled(const struct run_facts *facts, double rows, struct large
     }
 }
 
+/* Added tokens alone may stand anywhere in the vocabulary: only where they stand at its end is the
+ * largest of them the largest id. */
+static bool is_whole(const struct largest *largest, const struct rows *rows)
+{
+    return largest->audit || largest->id >= END_SHARE * rows->n ||
+           (largest->setting && strcmp(largest->setting->raw_name, "max_token_id") == 0);
+}
+
 static void show_numbers(struct check_ctx *ctx, const struct largest *largest,
                          const struct rows *rows)
 {
@@ -245,13 +255,13 @@ static int run(struct check_ctx *ctx, struct error *err)
                           "an error, so the token did not occur",
                           largest.id, rows.n);
     }
-    if (are_known)
+    if (are_known && is_whole(&largest, &rows))
         return check_pass(ctx, CONFIDENCE_CERTAIN, "largest token id %.0f, %.0f embedding rows",
                           largest.id, rows.n);
     if (has_trained)
         check_info(ctx, "%zu training rows without an error: the ids of these steps are inside",
                    loss->n);
-    if (isnan(largest.id))
+    if (isnan(largest.id) || are_known)
         check_unknown(ctx, "%s", need_hint(NEEDS_TOKENIZER));
     if (!(rows.n > 0.0))
         check_unknown(ctx, "%s", need_hint(NEEDS_MODEL_CONFIG));
@@ -260,7 +270,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_vocab_mismatch = {
     .id = "vocab-mismatch",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "Every token id has an embedding row",
