@@ -128,6 +128,27 @@ static void fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off(voi
     fake_run_free(run);
 }
 
+static void a_training_set_without_rows_has_lost_them(void **state)
+{
+    static const char REFUSAL[] =
+        "ValueError: num_samples should be a positive integer value, but got num_samples=0";
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_dataset(run, "train", "messages", 300);
+    fake_event(run, "exception", NULL, NONE, REFUSAL);
+    expect(run, &check_dropped_rows, VERDICT_FAIL);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_event(run, "exception", NULL, NONE, REFUSAL);
+    expect(run, &check_dropped_rows, VERDICT_WARN);
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    fake_dataset(run, "train", "messages", 300);
+    fake_event(run, "exception", NULL, NONE, "ValueError: num_samples should be given");
+    expect(run, &check_dropped_rows, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
 static void a_validation_split_is_subtracted(void **state)
 {
     (void)state;
@@ -253,6 +274,7 @@ int main(void)
         cmocka_unit_test(warnings_count_against_the_rows_seen_so_far),
         cmocka_unit_test(two_warnings_before_the_second_step_say_little),
         cmocka_unit_test(fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off),
+        cmocka_unit_test(a_training_set_without_rows_has_lost_them),
         cmocka_unit_test(a_validation_split_is_subtracted),
         cmocka_unit_test(packed_rows_cannot_be_counted),
         cmocka_unit_test(no_loss_and_no_gradient_is_another_checks_question),

@@ -267,6 +267,32 @@ static void read_audit(struct check_ctx *ctx)
                          (long long)(n - masked));
 }
 
+/* torch's sampler refuses a training set without rows: all were dropped before it, or none was
+ * given. */
+static bool none_was_left(struct check_ctx *ctx, double in_file, const struct dataset *dataset)
+{
+    const struct event *event = NULL;
+
+    while ((event = facts_event(ctx->facts, "exception", event)))
+        if (event->text && strstr(event->text, "num_samples=0"))
+            break;
+    if (!event)
+        return false;
+    evidence_event(ctx, event);
+    if (dataset)
+        evidence_add(ctx, "dataset", "%.0f rows in the file", in_file)->source_id =
+            dataset->source_id;
+    if (in_file > 0.0)
+        (void)check_fail(ctx, CONFIDENCE_CERTAIN, "empty",
+                         "no row of %.0f was left when training began (%s:%lld)", in_file,
+                         facts_file_name(ctx->facts, event->source_id), (long long)event->line);
+    else
+        (void)check_warn(ctx, CONFIDENCE_LIKELY, "empty",
+                         "no row was left when training began (%s:%lld)",
+                         facts_file_name(ctx->facts, event->source_id), (long long)event->line);
+    return true;
+}
+
 /* What the messages add up to, of the rows of the file (or more, where the file is an excerpt). */
 static void judge_messages(struct check_ctx *ctx, double n, double in_file)
 {
@@ -295,6 +321,12 @@ static int run(struct check_ctx *ctx, struct error *err)
     struct dropped dropped = {0};
 
     (void)err;
+    if (none_was_left(ctx, in_file, dataset)) {
+        check_fix(ctx, "raise max_length or cutoff_len: a row whose prompt reaches it keeps no "
+                       "token of the answer and is dropped");
+        check_fix(ctx, "check the filters, the column mapping and the split that is loaded");
+        return OK;
+    }
     read_messages(ctx, &dropped);
     if (dropped.n > 0.0 && !isnan(in_file))
         judge_messages(ctx, dropped.n, in_file);
@@ -328,7 +360,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_dropped_rows = {
     .id = "dropped-rows",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "The rows given are the rows trained",
