@@ -172,8 +172,9 @@ static void by_f3(struct check_ctx *ctx, const struct curve *loss, const struct 
     evidence_range(ctx, loss, rows->index[0], rows->index[rows->n - 1],
                    "relative fall %.4f ± %.4f over %zu rows (F3)", flat->drop, flat->se, rows->n);
     (void)check_warn(ctx, CONFIDENCE_LIKELY, "flat",
-                     "the loss does not fall: %.1f %% ± %.1f %% over %zu rows", 100.0 * flat->drop,
-                     100.0 * flat->se, rows->n);
+                     "the loss %s: %.1f %% ± %.1f %% over %zu rows (bound 5 %%)",
+                     flat->drop > 1.645 * flat->se ? "hardly falls" : "does not fall",
+                     100.0 * flat->drop, 100.0 * flat->se, rows->n);
 }
 
 static void by_range(struct check_ctx *ctx, const struct curve *loss, const struct rows *rows)
