@@ -103,9 +103,18 @@ static bool is_kept_back(const struct setting *setting)
 struct ranked {
     const struct setting *setting;
     int is_null, is_other, trust, role; /* is_other: of another run in the same folder */
+    int is_outside;         /* a file of the project beside the run's folder, which goes on changing */
     int64_t checkpoint; /* INT64_MAX: of the run itself */
     size_t order;
 };
+
+static bool is_outside(const struct run_facts *facts, const struct source *source)
+{
+    size_t n = facts->run.folder ? strlen(facts->run.folder) : 0;
+
+    return n && source && source->path &&
+           (strncmp(source->path, facts->run.folder, n) != 0 || source->path[n] != '/');
+}
 
 static struct ranked rank_setting(const struct run_facts *facts, size_t i)
 {
@@ -122,6 +131,7 @@ static struct ranked rank_setting(const struct run_facts *facts, size_t i)
         .is_null = is_null,
         .is_other = other_runs_has(facts, setting->source_id),
         .trust = source ? importer_trust_of(source->importer) : -1,
+        .is_outside = is_outside(facts, source),
         .role = source ? role_trust(setting->side, source->role) : 0,
         .checkpoint = step == NONE ? INT64_MAX : step,
         .order = i,
@@ -146,6 +156,8 @@ static int by_trust(const void *pa, const void *pb)
         c = compare_int(a->is_other, b->is_other);
     if (c == 0)
         c = compare_int(a->trust, b->trust);
+    if (c == 0 && (a->setting->side == SIDE_TRAIN || a->setting->side == SIDE_EVAL))
+        c = compare_int(a->is_outside, b->is_outside);
     if (c == 0)
         c = compare_int(a->role, b->role);
     if (c == 0)

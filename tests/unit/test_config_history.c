@@ -232,6 +232,22 @@ static void a_copy_of_the_run_outdoes_the_work_tree(void **state)
     assert_string_equal(h->uncommitted[0].new_value, "9e-4");
 }
 
+/* … and so do the checks: the configuration of the project may have changed since. */
+static void a_copy_in_the_run_outdoes_the_configuration_of_the_project(void **state)
+{
+    struct fixture *f = *state;
+
+    tempdir_write_text(f->run->folder, "configs/sft.yaml",
+                       "stage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: d\n" CONFIG("9e-4", "4"));
+    tempdir_write_text(f->run->folder, "runs/sft-01/training_args.yaml",
+                       "stage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: d\n" CONFIG("2e-4", "3"));
+    tempdir_write_text(f->run->folder, "runs/sft-01/trainer_state.json",
+                       "{\"global_step\": 2, \"max_steps\": 2, \"log_history\": ["
+                       "{\"step\": 1, \"loss\": 2.0}, {\"step\": 2, \"loss\": 1.0}]}");
+    imported_run_read(f->run);
+    assert_string_equal(facts_text(f->run->facts, "learning_rate"), "2e-4");
+}
+
 static void the_arguments_that_a_run_noted_find_its_commit(void **state)
 {
     struct fixture *f = *state;
@@ -455,6 +471,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_says_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_cache_answers_until_head_moves, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_copy_of_the_run_outdoes_the_work_tree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_in_the_run_outdoes_the_configuration_of_the_project, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(the_arguments_that_a_run_noted_find_its_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(when_head_moves_only_new_commits_are_walked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_merge_of_older_commits_is_walked_whole, set_up, tear_down),
