@@ -25,13 +25,25 @@ struct adapter_facts {
     const struct lora_pair *pairs; size_t n_pairs;
     const struct tensor *const *others; size_t n_others;    /* modules_to_save, prompt embeddings, … */
     size_t n_tensors, n_empty;          /* of shape [0] or without values */
-    size_t n_unmatched; const char *first_unmatched;
+    size_t n_unmatched; const char *first_unmatched;    /* pairs that fit no module of the base */
+    size_t n_halves;                    /* pairs of which only A or only B is there */
+    const char *first_half;             /* its module */
+    bool is_wrapped_twice;              /* its names begin with PEFT's prefix twice */
+    const char *wrapper;                /* a wrapper's word inside its names ("_orig_mod"), or NULL */
+    struct module_names modules;        /* what matches_base was held against; n 0: not known */
+    int64_t n_lora;                     /* values of lora_… tensors alone */
     int64_t n_values, n_expected;       /* trainable values found, and by F10; NONE */
     int64_t n_layers, n_covered;        /* of the base; NONE when its depth is not known */
     const uint8_t *layers;              /* n_layers marks: adapted modules in that layer, at most 255 */
 };
 
 /* Of one artefact of kind "adapter" (a file). false: it has no tensors that were read. In the arena. */
+/* The path of the module that a tensor of an adapter belongs to, without PEFT's prefix; NULL: it is not
+ * of a LoRA pair. */
+const char *adapter_module_of(const char *tensor, struct arena *arena);
+/* The dimensions of a shape ("[4096,16]"); their number, at most 4. */
+size_t tensor_dimensions(const struct tensor *tensor, int64_t out[4]);
+
 bool adapter_facts_read(const struct run_facts *facts, const struct artefact *adapter,
                         struct arena *arena, struct adapter_facts *out);
 

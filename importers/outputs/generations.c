@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/checks/check.h"
+#include "core/read/generation_row.h"
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
 #include "importers/importer.h"
@@ -14,10 +15,6 @@
 #include "importers/peek.h"
 
 #define MODEL_BYTES 128
-
-/* Keys that hold the output of the model of that name. */
-static const char *const MODELS[] = {"base", "finetuned", "adapter", "merged"};
-#define N_MODELS (sizeof MODELS / sizeof *MODELS)
 
 static int probe(const struct peek *peek)
 {
@@ -92,30 +89,14 @@ static int64_t hash_of(struct str text)
     return text.n ? (int64_t)hash_bytes(text.p, text.n) : 0;
 }
 
-/* The last user text of a list of messages. */
-static struct str last_user(const struct json *messages)
-{
-    struct str last = {0};
-
-    if (!json_is(messages, JSON_ARRAY))
-        return last;
-    for (const struct json *message = messages->child; message; message = message->next) {
-        const struct json *role = text_at(message, "role"), *content = text_at(message, "content");
-
-        if (role && content && str_is(role->text, "user"))
-            last = content->text;
-    }
-    return last;
-}
-
 /* Flags and hashes of one output beside the row's prompt, a text or messages. */
 static void look(const struct json *row, const struct json *output, struct generation *made)
 {
-    const struct json *prompt = json_get(row, "prompt"), *messages = json_get(row, "messages");
-    struct str text = json_is(prompt, JSON_STRING) ? prompt->text : (struct str){0};
-    struct str user = last_user(json_is(prompt, JSON_ARRAY) ? prompt : messages);
+    const struct json *prompt = text_at(row, "prompt");
+    struct str text = prompt ? prompt->text : (struct str){0};
+    struct str user = text.n ? (struct str){0} : generation_row_prompt(row);
 
-    made->prompt_hash = hash_of(text.n ? text : user);
+    made->prompt_hash = generation_row_key(row);
     if (!output)
         return;
     made->output_hash = hash_of(output->text);
@@ -144,24 +125,22 @@ static int put_output(struct reading *reading, const struct json *row, const str
     return sink_generation(reading->import->sink, &generation, err);
 }
 
-static void compare(struct reading *reading, const struct json *row, int64_t line)
+static void compare(struct reading *reading, const struct row_output *outputs, size_t n,
+                    int64_t line)
 {
-    const struct json *base = text_at(row, "base"), *tuned = NULL;
+    const struct json *base = NULL, *tuned = NULL;
 
-    for (size_t i = 1; i < N_MODELS && !tuned; i++)
-        tuned = text_at(row, MODELS[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(outputs[i].model, "base"))
+            base = outputs[i].text;
+        else if (!tuned)
+            tuned = outputs[i].text;
+    }
     if (!base || !tuned)
         return;
     if (reading->n_pairs++ == 0)
         reading->first_pair = line;
     reading->n_identical += str_eq(base->text, tuned->text);
-}
-
-/* A row may state how an output came out without the output itself. */
-static bool has_facts(const struct json *row)
-{
-    return json_get(row, "exact") || json_get(row, "finish_reason") ||
-           json_get(row, "output_tokens");
 }
 
 static int on_row(void *ctx, const struct json_row *line, struct error *err)
@@ -176,18 +155,16 @@ static int on_row(void *ctx, const struct json_row *line, struct error *err)
                          "a row that is no JSON object");
     if (reading->import->n_rows++ % 256 == 0 && import_is_cancelled(reading->import))
         return error_set(err, E_CANCELLED, "cancelled");
-    bool has_models = false;
-    for (size_t i = 0; i < N_MODELS; i++)
-        has_models |= text_at(row, MODELS[i]) != NULL;
-    if (text_at(row, "output") || (!has_models && has_facts(row))) {
-        const char *model = copy_text(text_at(row, "model"), name, sizeof name);
+    struct row_output outputs[GENERATION_ROW_OUTPUTS];
+    size_t n = generation_row_outputs(row, outputs);
+    for (size_t i = 0; i < n && rc == OK; i++) {
+        struct str model = outputs[i].model;
 
-        rc = put_output(reading, row, text_at(row, "output"), model ? model : "", err);
+        snprintf(name, sizeof name, "%.*s", (int)(model.n < sizeof name ? model.n : sizeof name - 1),
+                 model.p);
+        rc = put_output(reading, row, outputs[i].text, name, err);
     }
-    for (size_t i = 0; i < N_MODELS && rc == OK; i++)
-        if (text_at(row, MODELS[i]))
-            rc = put_output(reading, row, text_at(row, MODELS[i]), MODELS[i], err);
-    compare(reading, row, line->line);
+    compare(reading, outputs, n, line->line);
     return rc;
 }
 
@@ -241,7 +218,7 @@ const struct importer importer_generations = {
     .title = "generations of the base and the tuned model",
     .hint = "generations.jsonl",
     .supplies = NEEDS_GENERATIONS,
-    .version = 2,
+    .version = 3,
     .role = "generations",
     .probe = probe,
     .run = run,

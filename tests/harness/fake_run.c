@@ -287,6 +287,32 @@ void fake_tensors(struct fake_run *run, const struct tensor *tensors, size_t n)
         .artefact_id = (int64_t)run->memory.lists.n_artefacts, .tensors = copy, .n = n};
 }
 
+struct artefact *fake_last_artefact(struct fake_run *run)
+{
+    if (run->memory.lists.n_artefacts == 0)
+        BUG("no artefact of %s", run->memory.lists.run.name);
+    return &run->artefacts[run->memory.lists.n_artefacts - 1];
+}
+
+struct eval_suite *fake_last_suite(struct fake_run *run)
+{
+    if (run->memory.lists.n_eval_suites == 0)
+        BUG("no suite of %s", run->memory.lists.run.name);
+    return &run->suites[run->memory.lists.n_eval_suites - 1];
+}
+
+struct setting *fake_last_setting(struct fake_run *run)
+{
+    if (run->memory.lists.n_settings == 0)
+        BUG("no setting of %s", run->memory.lists.run.name);
+    return &run->settings[run->memory.lists.n_settings - 1];
+}
+
+struct source *fake_last_source(struct fake_run *run)
+{
+    return &run->sources[run->memory.lists.n_sources - 1];
+}
+
 void fake_dataset(struct fake_run *run, const char *split, const char *form, int64_t n_rows)
 {
     struct run_facts *facts = &run->memory.lists;

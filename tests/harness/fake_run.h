@@ -60,6 +60,12 @@ void fake_capture(struct fake_run *run, int group, const char *text);
 void fake_artefact(struct fake_run *run, const char *kind, const char *path, int64_t step);
 /* Tensors of the artefact added last. */
 void fake_tensors(struct fake_run *run, const struct tensor *tensors, size_t n);
+/* What was added last, to be completed: an artefact's role, hash and size, a suite's artefact, a setting's
+ * source … */
+struct artefact *fake_last_artefact(struct fake_run *run);
+struct eval_suite *fake_last_suite(struct fake_run *run);
+struct setting *fake_last_setting(struct fake_run *run);
+struct source *fake_last_source(struct fake_run *run);
 void fake_dataset(struct fake_run *run, const char *split, const char *form, int64_t n_rows);
 /* Another file name than that of the split, for the dataset added last. */
 void fake_dataset_name(struct fake_run *run, const char *name);
