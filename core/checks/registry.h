@@ -28,6 +28,14 @@
     X(diverged)                          \
     X(resume_jump)                       \
     X(grad_accum_loss_scale)             \
+    /* 1 adapter */                      \
+    X(adapter_not_loaded)                \
+    X(wrong_adapter)                     \
+    X(adapter_file_empty)                \
+    X(multiple_adapters)                 \
+    X(wrong_artefact)                    \
+    X(merged_into_quantised)             \
+    X(tied_embeddings_saved)             \
     /* 2 prompts */                      \
     X(template_mismatch)                 \
     X(missing_generation_prompt)         \
