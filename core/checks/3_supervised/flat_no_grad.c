@@ -3,13 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/checks/registry.h"
+#include "core/facts/adapter_facts.h"
+#include "core/facts/lineage.h"
 #include "core/facts/loss_zero.h"
 #include "core/facts/trainable.h"
 
 #define MOST_ROWS  0.9
 #define LEAST_ROWS 3
 #define SOME_ZERO  0.1          /* of the lora_B tensors */
+enum { LAYERS_NAMED = 8 };
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -104,11 +108,52 @@ static bool was_trained(const struct run_facts *facts)
     return facts->last_step == NONE || facts->last_step >= 1;
 }
 
+/* Every logged rate is 0: weights that stay as they are need no other reason (C3.9). */
+static bool rate_is_zero(const struct run_facts *facts)
+{
+    const struct curve *rate = facts_curve(facts, "learning_rate");
+
+    for (size_t i = 0; rate && i < rate->n; i++)
+        if (rate->value[i] != 0.0)
+            return false;
+    return rate && rate->n > 0;
+}
+
+static bool is_zero(const struct tensor *b)
+{
+    return b && b->norm == 0.0 && b->n_nonfinite <= 0;
+}
+
+/* "0, 1, 2 and 9 more" */
+static void show_layers(struct check_ctx *ctx, const struct artefact *artefact)
+{
+    struct adapter_facts adapter;
+    int64_t last = NONE;
+    size_t n = 0;
+    const char *text = "";
+
+    if (!adapter_facts_read(ctx->facts, artefact, ctx->arena, &adapter))
+        return;
+    for (int64_t layer = 0; layer < 1000; layer++)
+        for (size_t i = 0; i < adapter.n_pairs; i++)
+            if (adapter.pairs[i].layer == layer && is_zero(adapter.pairs[i].b) && layer != last) {
+                last = layer;
+                if (n++ < LAYERS_NAMED)
+                    text = arena_printf(ctx->arena, "%s%s%lld", text, n > 1 ? ", " : "",
+                                        (long long)layer);
+            }
+    if (n > LAYERS_NAMED)
+        text = arena_printf(ctx->arena, "%s and %zu more", text, n - LAYERS_NAMED);
+    if (n)
+        evidence_add(ctx, "artefact", "layers with a zero lora_B: %s", text)->source_id =
+            artefact->source_id;
+}
+
 static int read_adapter(struct check_ctx *ctx, struct lora_b *count)
 {
     const struct artefact *adapter = trained_adapter(ctx->facts);
 
-    if (!adapter || !starts_at_zero(ctx->facts))
+    if (!adapter || !starts_at_zero(ctx->facts) || rate_is_zero(ctx->facts))
         return -1;
     lora_b_count(ctx->facts, adapter, count);
     if (count->n_measured == 0)
@@ -121,6 +166,7 @@ static int read_adapter(struct check_ctx *ctx, struct lora_b *count)
     evidence_add(ctx, "artefact", "%zu of %zu lora_B tensors are all zero, first %s", count->n_zero,
                  count->n_measured, count->first_zero)
         ->source_id = adapter->source_id;
+    show_layers(ctx, adapter);
     if (share >= MOST_ROWS)
         (void)check_fail(ctx, CONFIDENCE_CERTAIN, "lora-b",
                          "%zu of %zu lora_B tensors of the saved adapter are zero: it was not trained",
@@ -130,6 +176,97 @@ static int read_adapter(struct check_ctx *ctx, struct lora_b *count)
                          "%zu of %zu lora_B tensors of the saved adapter are zero", count->n_zero,
                          count->n_measured);
     return 1;
+}
+
+/* ---- The same weights at two steps ---- */
+
+/* Of all trainable tensors of a checkpoint: names and contents. False: some are not known. */
+static bool hash_tensors(const struct run_facts *facts, const struct artefact *a, uint64_t *hash)
+{
+    size_t n;
+    const struct tensor *tensors = facts_tensors(facts, a, &n);
+
+    *hash = hash_bytes("tensors", 7);
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i].content_hash == 0)
+            return false;
+        *hash = hash_more(*hash, tensors[i].name, strlen(tensors[i].name));
+        *hash = hash_more(*hash, &tensors[i].content_hash, sizeof tensors[i].content_hash);
+    }
+    return n > 0;
+}
+
+static bool same_weights(const struct run_facts *facts, const struct artefact *a,
+                         const struct artefact *b)
+{
+    uint64_t x, y;
+
+    if (strcmp(a->kind, b->kind) != 0 || a->size != b->size)
+        return false;
+    if (hash_tensors(facts, a, &x) && hash_tensors(facts, b, &y))
+        return x == y;
+    return a->sha256 && b->sha256 && strcmp(a->sha256, b->sha256) == 0;
+}
+
+/* The weights of a checkpoint: what the run itself saved at a step. */
+static bool is_checkpoint(const struct artefact *a)
+{
+    return a->step != NONE && a->path && artefact_is_weights(a) &&
+           (!a->role || strcmp(a->role, "trained") == 0);
+}
+
+static const char *name_in_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The rate was above 0 at some row between the two. */
+static bool rate_was_up(const struct run_facts *facts, int64_t from, int64_t to)
+{
+    const struct curve *rate = facts_curve(facts, "learning_rate");
+    bool any = false;
+
+    for (size_t i = 0; rate && i < rate->n; i++) {
+        if (rate->step[i] <= from || rate->step[i] > to)
+            continue;
+        any = true;
+        if (rate->value[i] > 0.0)
+            return true;
+    }
+    return !any;
+}
+
+/* 1: two checkpoints hold the same weights, 0: they differ, -1: there are no two. */
+static int compare_checkpoints(struct check_ctx *ctx)
+{
+    const struct run_facts *facts = ctx->facts;
+    int seen = -1;
+
+    for (size_t i = 0; i < facts->n_artefacts; i++)
+        for (size_t k = 0; k < facts->n_artefacts; k++) {
+            const struct artefact *a = &facts->artefacts[i], *b = &facts->artefacts[k];
+
+            if (!is_checkpoint(a) || !is_checkpoint(b) || a->step >= b->step ||
+                strcmp(name_in_folder(a->path), name_in_folder(b->path)) != 0)
+                continue;
+            if (!same_weights(facts, a, b) || !rate_was_up(facts, a->step, b->step)) {
+                seen = seen < 0 ? 0 : seen;
+                continue;
+            }
+            struct evidence *e = evidence_add(ctx, "artefact", "the weights of step %lld and of step %lld "
+                                                               "are the same, value by value",
+                                              (long long)a->step, (long long)b->step);
+            e->source_id = b->source_id;
+            e->step = b->step;
+            check_begins(ctx, a->step);
+            (void)check_fail(ctx, CONFIDENCE_CERTAIN, "equal-hash",
+                             "the trained weights did not change from step %lld to step %lld: equal hashes",
+                             (long long)a->step, (long long)b->step);
+            return 1;
+        }
+    return seen;
 }
 
 static bool loss_is_flat(const struct run_facts *facts)
@@ -152,6 +289,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     struct lora_b count = {0};
     int by_gradient = read_gradient(ctx, &rows);
     int by_adapter = read_adapter(ctx, &count);
+    int by_hash = compare_checkpoints(ctx);
 
     (void)err;
     while ((event = facts_event(ctx->facts, "no-grad-graph", event)))
@@ -169,6 +307,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (by_adapter == 0 && count.n_zero == 0)
         return check_pass(ctx, CONFIDENCE_CERTAIN, "each of %zu measured lora_B tensors is not zero",
                           count.n_measured);
+    if (by_hash == 0 && by_gradient < 0)
+        return check_pass(ctx, CONFIDENCE_STRONG, "the weights of two checkpoints differ");
     if (by_gradient == 0 && rows.n_positive > 0)
         return check_pass(ctx, CONFIDENCE_STRONG, "grad_norm is above 0 on %zu of %zu rows with a rate "
                                                   "above 0", rows.n_positive, rows.n);
@@ -181,7 +321,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_flat_no_grad = {
     .id = "flat-no-grad",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Gradients reach the weights",

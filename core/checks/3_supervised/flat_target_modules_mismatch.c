@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/checks/registry.h"
+#include "core/facts/adapter_facts.h"
 #include "core/facts/trainable.h"
 
 #define LEAST_COVERAGE 0.5      /* of the layers; also of F10's count */
@@ -153,14 +154,49 @@ static bool compare_regex(struct check_ctx *ctx, const struct targets *targets,
     return n >= 0;
 }
 
-static bool compare_counts(struct check_ctx *ctx, const struct targets *targets)
+/* Ranks of their own make F10's count another one. */
+static bool has_rank_pattern(const struct run_facts *facts)
+{
+    for (size_t i = 0; i < facts->n_settings; i++)
+        if (facts->settings[i].side == SIDE_ADAPTER && facts->settings[i].raw_name &&
+            strncmp(facts->settings[i].raw_name, "rank_pattern.", 13) == 0)
+            return true;
+    return false;
+}
+
+/* Without a banner the saved tensors are counted; half a file says nothing of what was adapted. */
+static bool count_tensors(struct check_ctx *ctx, double expected, const struct artefact *artefact)
+{
+    struct adapter_facts adapter;
+
+    if (!artefact || !adapter_facts_read(ctx->facts, artefact, ctx->arena, &adapter) ||
+        adapter.n_pairs == 0 || adapter.n_lora == NONE || adapter.n_lora <= 0 || adapter.n_halves > 0 ||
+        adapter.n_empty > 0)
+        return false;
+    double found = (double)adapter.n_lora;
+    if (found < LEAST_COVERAGE * expected) {
+        evidence_number(ctx, found, LEAST_COVERAGE * expected,
+                        "%.0f LoRA parameters are saved, rank and targets should give %.0f (F10)", found,
+                        expected)
+            ->source_id = artefact->source_id;
+        (void)check_fail(ctx, CONFIDENCE_STRONG, "count",
+                         "only %.0f of %.0f expected parameters are in the adapter (%.0f %%)", found,
+                         expected, 100.0 * found / expected);
+    }
+    return true;
+}
+
+static bool compare_counts(struct check_ctx *ctx, const struct targets *targets,
+                           const struct artefact *adapter)
 {
     struct trainable_banner banner;
     double expected = lora_expected(ctx->facts, targets);
 
     trainable_banner(ctx->facts, &banner);
-    if (!banner.event || banner.trainable <= 0.0 || expected <= 0.0)
+    if (expected <= 0.0 || has_rank_pattern(ctx->facts))
         return false;
+    if (!banner.event || banner.trainable <= 0.0)
+        return count_tensors(ctx, expected, adapter);
     if (banner.trainable < LEAST_COVERAGE * expected) {
         evidence_event(ctx, banner.event);
         evidence_number(ctx, banner.trainable, LEAST_COVERAGE * expected,
@@ -216,7 +252,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         return OK;
     }
     if (targets.form != TARGETS_UNKNOWN)
-        is_decided |= compare_counts(ctx, &targets);
+        is_decided |= compare_counts(ctx, &targets, adapter);
     if (adapter)
         compare_layers(ctx, adapter);
     if (check_verdict(ctx) >= VERDICT_WARN) {
@@ -240,7 +276,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_flat_target_modules_mismatch = {
     .id = "flat-target-modules-mismatch",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_BLOCKS,
     .title = "Every target name matches modules, in all layers",

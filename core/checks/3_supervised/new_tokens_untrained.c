@@ -8,6 +8,7 @@
 #include "core/base/number.h"
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
+#include "core/facts/adapter_facts.h"
 #include "core/facts/row_search.h"
 
 enum { MAX_NEW = 64 }; /* looked for in the rows; more are counted only */
@@ -166,6 +167,46 @@ static void read_names(const struct run_facts *facts, const struct setting *sett
     }
 }
 
+static bool is_embedding_tensor(const char *name)
+{
+    return str_ends(str_of(name), "embed_tokens.weight") || str_ends(str_of(name), "wte.weight");
+}
+
+/* The same tensor of another checkpoint: 1 changed since, 0 not, -1 not to be told. */
+static int has_moved(const struct run_facts *facts, const struct artefact *own,
+                     const struct tensor *tensor)
+{
+    for (size_t i = 0; tensor->content_hash && i < facts->n_artefacts; i++) {
+        const struct artefact *other = &facts->artefacts[i];
+        size_t n = 0;
+        const struct tensor *tensors = other != own && strcmp(other->kind, "adapter") == 0 &&
+                                               other->step != NONE && other->step != own->step
+                                           ? facts_tensors(facts, other, &n)
+                                           : NULL;
+
+        for (size_t k = 0; k < n; k++)
+            if (tensors[k].content_hash && strcmp(tensors[k].name, tensor->name) == 0)
+                return tensors[k].content_hash != tensor->content_hash;
+    }
+    return -1;
+}
+
+/* PEFT saves a resized embedding whether it was trained or not: only rows of its own, a pair of its own
+ * or another content in an earlier checkpoint show that it was. */
+static void read_tensors(const struct run_facts *facts, struct trained *out)
+{
+    const struct artefact *adapter = trained_adapter(facts);
+    size_t n = 0;
+    const struct tensor *tensors = adapter ? facts_tensors(facts, adapter, &n) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        out->by_index |= strstr(tensors[i].name, "trainable_tokens") != NULL;
+        out->embedding |= strstr(tensors[i].name, "lora_embedding_A") != NULL;
+        if (is_embedding_tensor(tensors[i].name) && has_moved(facts, adapter, &tensors[i]) == 1)
+            out->embedding = true;
+    }
+}
+
 static void read_trained(const struct run_facts *facts, struct trained *out)
 {
     *out = (struct trained){
@@ -177,6 +218,7 @@ static void read_trained(const struct run_facts *facts, struct trained *out)
     read_names(facts, out->targets, out);
     out->by_index = out->indices && out->indices->type != VALUE_NULL && out->indices->value &&
                     out->indices->value[0] && strcmp(out->indices->value, "[]") != 0;
+    read_tensors(facts, out);
 }
 
 /* ---- Verdicts ---- */
@@ -374,7 +416,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_new_tokens_untrained = {
     .id = "new-tokens-untrained",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_SUPERVISED,
     .severity = SEVERITY_MISLEADS,
     .title = "Added tokens have trained embeddings",
