@@ -192,6 +192,20 @@ static size_t mark_named(struct assigning *a, const struct found *found)
     return n;
 }
 
+/* Runs whose folder a serving record names: what is served is theirs alone. */
+static size_t mark_served(struct assigning *a, const struct found *found)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_runs; i++)
+        if (!a->runs[i]->log && !a->runs[i]->is_lone_data &&
+            serving_names(found, last_component(a->runs[i]->folder))) {
+            a->belongs[i] = true;
+            n++;
+        }
+    return n;
+}
+
 /* Every root below the file's own folder, or the nearest folder around it that has some. */
 static void mark_below(struct assigning *a, const struct walk_file *file)
 {
@@ -256,7 +270,7 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
             a->belongs[n] = true;
             return OK;
         }
-    } else if (mark_named(a, found)) {
+    } else if (mark_named(a, found) || mark_served(a, found)) {
         return OK;
     }
     mark_below(a, found->file);
@@ -374,7 +388,7 @@ static int add_lone_data(struct assigning *a, struct error *err)
     for (size_t i = 0; i < scene->n_found; i++) {
         const struct found *f = &scene->found[i];
 
-        if (!f->importer || importer_is_log(f->importer->id))
+        if (!f->importer || importer_is_log(f->importer->id) || is_serving_record(f))
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         const char *folder = folder_without_runs(a, f->file);

@@ -5,6 +5,7 @@
  *   rows.c    the loss rows of a file, and whether two files tell of one run (rule 6)
  *   roles.c   splits and roles (rules 7, 8)
  *   assign.c  which run a file belongs to (rules 3, 4)
+ *   assign_serving.c  which run a serving record names
  *   disagree.c  where files of one run tell different losses (rule 6)
  *   names.c   what the runs are called (rule 9) */
 #ifndef IMPORTERS_PLAN_PARTS_H
@@ -94,6 +95,12 @@ struct assigned {
     size_t n_runs;
 };
 MUST_CHECK int assign_files(struct scene *scene, struct assigned *out, struct error *err);
+
+/* ---- assign_serving.c ---- */
+/* Is the file a record of how a model is served (a command, a config, a Modelfile, a server's log)? */
+bool is_serving_record(const struct found *found);
+/* Does that record hold the name as a component of a path? Bounded; false for other files. */
+bool serving_names(const struct found *found, const char *name);
 
 /* ---- disagree.c ---- */
 /* Puts a note on files of one run whose loss differs from that of the most trusted one. */
