@@ -99,11 +99,9 @@ static void read_request(struct prompt_maker *maker, struct arena *scratch)
 /* A completion request carries the rendered prompt itself. */
 static bool take_request_prompt(const struct prompt_maker *maker, struct prompt_record *record)
 {
-    const struct json *prompt = json_get(maker->request, "prompt");
+    const struct json *prompt = request_prompt_of(maker->request);
 
-    if (json_is(prompt, JSON_ARRAY))
-        prompt = prompt->child;
-    if (!json_is(prompt, JSON_STRING) || json_is(json_get(maker->request, "messages"), JSON_ARRAY))
+    if (!prompt)
         return false;
     record->origin = PROMPT_REQUEST;
     record->source = maker->request_source;

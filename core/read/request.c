@@ -23,12 +23,32 @@ static const struct json *find_under(const struct json *value, const char *const
     return found;
 }
 
+/* TGI's own form is {inputs, parameters}, SGLang's {text, sampling_params}. */
+static const struct json *native_prompt(const struct json *value)
+{
+    if (json_is(json_get(value, "parameters"), JSON_OBJECT))
+        return json_get(value, "inputs");
+    return json_is(json_get(value, "sampling_params"), JSON_OBJECT) ? json_get(value, "text") : NULL;
+}
+
 static bool is_body(const struct json *value)
 {
     const struct json *prompt = json_get(value, "prompt");
 
     return json_is(json_get(value, "messages"), JSON_ARRAY) || json_is(prompt, JSON_STRING) ||
-           json_is(prompt, JSON_ARRAY);
+           json_is(prompt, JSON_ARRAY) || json_is(native_prompt(value), JSON_STRING);
+}
+
+const struct json *request_prompt_of(const struct json *body)
+{
+    const struct json *prompt = json_get(body, "prompt");
+
+    if (!prompt)
+        prompt = native_prompt(body);
+    if (json_is(prompt, JSON_ARRAY))
+        prompt = prompt->child;
+    return json_is(prompt, JSON_STRING) && !json_is(json_get(body, "messages"), JSON_ARRAY) ? prompt
+                                                                                           : NULL;
 }
 
 static bool is_answer(const struct json *value)

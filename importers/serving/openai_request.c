@@ -27,7 +27,9 @@ static int probe(const struct peek *peek)
 {
     size_t n = 0;
     bool is_json = peek_name_ends(peek, ".json") || peek_name_ends(peek, ".jsonl");
-    bool has_text = peek_has_key(peek, "messages") || peek_has_key(peek, "prompt");
+    bool is_native = (peek_has_key(peek, "inputs") && peek_has_key(peek, "parameters")) ||
+                     (peek_has_key(peek, "text") && peek_has_key(peek, "sampling_params"));
+    bool has_text = peek_has_key(peek, "messages") || peek_has_key(peek, "prompt") || is_native;
     bool has_answer = peek_has_key(peek, "choices") &&
                       (peek_has_key(peek, "usage") || peek_has_key(peek, "finish_reason"));
 
@@ -44,6 +46,8 @@ static int probe(const struct peek *peek)
                   peek_has_key(peek, "output") || peek_has_key(peek, "suite");
     if (has_answer && has_model)
         return 85;
+    if (is_native && !is_row)
+        return 82;
     return has_text && has_model && n > 0 && !is_row ? 82 : 0;
 }
 
@@ -61,6 +65,16 @@ static const char *const KEPT[] = {
     "stream",       "tool_choice",        "repetition_penalty",
     "chat_template", "chat_template_kwargs", "add_generation_prompt",
     "continue_final_message", "add_special_tokens", "truncate_prompt_tokens",
+    "stop_token_ids", "lora_path",        "adapter_id",
+};
+
+/* What servers' own forms keep one level down: TGI's parameters, SGLang's sampling_params, Ollama's
+ * options. */
+static const char *const NESTED[] = {"parameters", "sampling_params", "options"};
+static const char *const KEPT_NESTED[] = {
+    "temperature", "top_p",       "top_k",      "min_p",     "max_new_tokens", "stop",
+    "seed",        "adapter_id",  "truncate",   "num_ctx",   "num_predict",    "stop_token_ids",
+    "repetition_penalty",
 };
 
 static bool has_system(const struct json *body)
@@ -87,6 +101,13 @@ static int put_body(struct reading *r, const struct json *body)
     if (rc == OK && !most)
         rc = import_json_setting(r->import, SIDE_SERVE, "max_tokens",
                                  json_get(body, "max_completion_tokens"), r->err);
+    for (size_t k = 0; k < sizeof NESTED / sizeof *NESTED && rc == OK; k++) {
+        const struct json *nested = json_get(body, NESTED[k]);
+
+        for (size_t i = 0; i < sizeof KEPT_NESTED / sizeof *KEPT_NESTED && nested && rc == OK; i++)
+            rc = import_json_setting(r->import, SIDE_SERVE, KEPT_NESTED[i],
+                                     json_get(nested, KEPT_NESTED[i]), r->err);
+    }
     return rc;
 }
 
@@ -185,7 +206,7 @@ const struct importer importer_openai_request = {
     .title = "a captured request",
     .hint = "request.json (the body that the client sends)",
     .supplies = NEEDS_REQUEST | NEEDS_SERVING,
-    .version = 1,
+    .version = 2,
     .role = "served",
     .probe = probe,
     .run = run,
