@@ -1,10 +1,10 @@
 /* GGUF: header, metadata and tensor table (FORMATS.md B21). The tensors' bytes are not read here.
  *
- * Everything lives in the arena (texts are NUL-terminated). Arrays longer than GGUF_KEEP_ELEMENTS are skipped over unless their
- * key is one of the wanted ones (tokenizer.ggml.tokens, .scores, .token_type, .merges, and the
- * tokenizer ids): `n` tells how long they are, `items` is NULL. Errors: E_PARSE with the byte,
- * E_UNSUPPORTED for version 1 and big-endian files (said so), E_LIMIT, E_IO. A file that ends before
- * its tensors do is no error: is_cut. */
+ * Everything lives in the arena (texts are NUL-terminated). Arrays longer than GGUF_KEEP_ELEMENTS are
+ * skipped over unless their key is one of the wanted ones (tokenizer.ggml.tokens, .scores,
+ * .token_type, .merges, .added_tokens): `n` tells how long they are, `texts` and `numbers` are NULL.
+ * Errors: E_PARSE with the byte, E_UNSUPPORTED for version 1 and big-endian files (said so), E_LIMIT,
+ * E_IO. A file that ends before its tensors do is no error: is_cut. */
 #ifndef CORE_READ_GGUF_H
 #define CORE_READ_GGUF_H
 
@@ -53,7 +53,7 @@ struct gguf {
     const struct gguf_value *values; size_t n_values;
     const struct gguf_tensor *tensors; size_t n_tensors;
     bool is_cut; int64_t missing_bytes;
-    size_t n_bad; const char *first_bad;        /* tensors that overlap, leave a hole, or are not aligned */
+    size_t n_bad; const char *first_bad;        /* tensors that overlap, leave a hole, are not aligned */
     int shard, n_shards;                /* by the name …-00001-of-00009.gguf; 0: not sharded */
 };
 
@@ -63,6 +63,12 @@ struct source_file;
 MUST_CHECK int gguf_read_file(struct source_file *file, struct arena *arena, struct gguf *out,
                               struct error *err);
 const struct gguf_value *gguf_get(const struct gguf *gguf, const char *key);    /* NULL: absent */
+struct ggml_type {
+    int type;
+    const char *name;
+    int block, bytes;                   /* values of a block, and its bytes */
+};
+const struct ggml_type *ggml_type_of(int type); /* NULL: unknown */
 const char *ggml_type_name(int type);           /* "Q4_K"; NULL: unknown */
 const char *gguf_file_type_name(int64_t type);  /* "Q4_K_M"; NULL: unknown */
 
