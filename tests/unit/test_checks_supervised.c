@@ -83,6 +83,21 @@ static void warnings_count_against_the_rows_seen_so_far(void **state)
     fake_run_free(run);
 }
 
+/* Python prints a warning once: of 100 rows with 9 texts it speaks of 9. */
+static void fewer_warnings_than_rows_are_enough_where_no_row_has_a_loss(void **state)
+{
+    static const double zero[] = {0.0, 0.0, 0.0, 0.0, 0.0};
+    (void)state;
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_setting(run, "per_device_train_batch_size", "20");
+    fake_decided(run)->last_step = 5;
+    fake_curve(run, "loss", zero, 5);
+    warn_of_rows(run, 9);
+    expect(run, &check_flat_all_masked, VERDICT_FAIL);
+    assert_string_equal(result.branch, "warnings");
+    fake_run_free(run);
+}
+
 static void two_warnings_before_the_second_step_say_little(void **state)
 {
     (void)state;
@@ -272,6 +287,7 @@ int main(void)
         cmocka_unit_test(three_masked_rows_fail_and_one_is_too_few),
         cmocka_unit_test(one_masked_row_is_enough_when_it_is_all_rows),
         cmocka_unit_test(warnings_count_against_the_rows_seen_so_far),
+        cmocka_unit_test(fewer_warnings_than_rows_are_enough_where_no_row_has_a_loss),
         cmocka_unit_test(two_warnings_before_the_second_step_say_little),
         cmocka_unit_test(fewer_rows_than_in_the_file_fail_once_packing_is_known_to_be_off),
         cmocka_unit_test(a_training_set_without_rows_has_lost_them),
