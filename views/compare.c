@@ -355,7 +355,8 @@ static void open_setting(struct view *view, const struct compared_setting *s)
     if (!s->b.setting)
         return;
     int n = snprintf(state->said, sizeof state->said, "not stated by this run; %.60s has it in %.80s",
-                     name_of(desk, desk->baseline_id), facts_file_name(state->other, s->b.setting->source_id));
+                     name_of(desk, desk->baseline_id),
+                     facts_file_name(state->other, s->b.setting->source_id));
     if (s->b.setting->line > 0 && n > 0 && n < (int)sizeof state->said)
         snprintf(state->said + n, sizeof state->said - (size_t)n, ":%lld", (long long)s->b.setting->line);
 }

@@ -214,8 +214,8 @@ static int keep(struct keeper *k, const struct history_target *target, const str
 }
 
 /* The new commits before the ones that are kept; NOTFOUND: all of it has to be walked. */
-static int go_on(struct keeper *k, const struct history_target *target, const struct stored_history *stored,
-                 int64_t n_walked, bool *is_whole, struct error *err)
+static int go_on(struct keeper *k, const struct history_target *target,
+                 const struct stored_history *stored, int64_t n_walked, bool *is_whole, struct error *err)
 {
     struct known before = {.n_walked = n_walked};
     char head[GIT_ID_HEX + 1];
@@ -320,7 +320,8 @@ static int refresh_target(const struct run_facts *facts, struct keeper *k,
     bool is_whole = true;
     int rc = OK;
 
-    *row = (struct run_history){.run_id = k->run_id, .key = key, .head = history_run_head(facts, &h, s->arena)};
+    *row = (struct run_history){.run_id = k->run_id, .key = key,
+                                .head = history_run_head(facts, &h, s->arena)};
     if (!target->path)
         return OK;
     rc = history_in_cache(k, target, s->arena, &is_whole, err);

@@ -309,8 +309,8 @@ static void a_twin_by_seed_hides_no_other_run(void **state)
 
 static const struct config_change WARMER[] = {{"warmup_steps", "10", "200", 6}};
 static const struct revision COMMITS[] = {
-    {.commit = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", .subject = "warm up longer", .status = "modified",
-     .blob = "b", .changes = WARMER, .n_changes = 1},
+    {.commit = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", .subject = "warm up longer",
+     .status = "modified", .blob = "b", .changes = WARMER, .n_changes = 1},
     {.commit = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .subject = "first", .status = "added", .blob = "a"},
 };
 
@@ -323,7 +323,8 @@ static void give_history(struct given *given, struct fake_run *run, ptrdiff_t us
 {
     struct facts_cache *cache = fake_facts(run)->cache;
 
-    given->history = (struct config_history){.id = 7, .revisions = COMMITS, .n_revisions = 2, .used_at = used_at};
+    given->history = (struct config_history){.id = 7, .revisions = COMMITS, .n_revisions = 2,
+                                             .used_at = used_at};
     given->list[0] = &given->history;
     cache->histories = given->list;
     cache->n_histories = 1;

@@ -256,7 +256,8 @@ static void the_arguments_that_a_run_noted_find_its_commit(void **state)
     three_versions(f, "train.yaml");
     git_repo_checkout(f->repo);
     tempdir_write_text(f->run->folder, "run_args.json",
-                       "{\"learning_rate\": 1e-05, \"num_train_epochs\": 3.0, \"seed\": 1, \"warmup_steps\": 10}");
+                       "{\"learning_rate\": 1e-05, \"num_train_epochs\": 3.0, \"seed\": 1,"
+                       " \"warmup_steps\": 10}");
     write_state(f);
     const struct config_history *h = history_of(f);
     assert_non_null(h);
@@ -476,7 +477,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_arguments_that_a_run_noted_find_its_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(when_head_moves_only_new_commits_are_walked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_merge_of_older_commits_is_walked_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_commit_of_another_run_stays_when_newer_ones_come, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_commit_of_another_run_stays_when_newer_ones_come, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(first_revisions_are_kept_before_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_walk_is_made_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_names_reach_no_report_raw, set_up, tear_down),

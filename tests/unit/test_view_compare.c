@@ -36,8 +36,8 @@ static void write_run(struct fixture *f, const char *name, const char *rate, con
     snprintf(path, sizeof path, "%s/trainer_state.json", name);
     tempdir_write_text(f->run->folder, path, text.p);
     buf_clear(&text);
-    buf_printf(&text, "{\"learning_rate\": %s, \"num_train_epochs\": 3, \"seed\": 1, \"output_dir\": \"%s\"%s}", rate,
-               name, more);
+    buf_printf(&text, "{\"learning_rate\": %s, \"num_train_epochs\": 3, \"seed\": 1, \"output_dir\": \"%s\"%s}",
+               rate, name, more);
     snprintf(path, sizeof path, "%s/training_args.json", name);
     tempdir_write_text(f->run->folder, path, text.p);
     buf_free(&text);
@@ -187,7 +187,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(settings_and_the_step_where_curves_part_stand_in_one_table, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_has_no_effect_is_shown_when_asked_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(enter_on_a_setting_goes_to_its_row_in_the_settings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(enter_on_a_setting_goes_to_its_row_in_the_settings, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_setting_of_the_baseline_alone_is_said_with_its_file, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(enter_on_a_curve_goes_to_the_step, set_up, tear_down),
