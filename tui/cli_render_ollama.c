@@ -68,6 +68,11 @@ static int take_modelfile(struct str text, struct arena *arena, struct ollama_so
         error_at(err, NULL, file.complaints[0].line, NONE);
         return E_PARSE;
     }
+    found = modelfile_last(&file, "renderer");
+    if (found)
+        return error_set(err, E_UNSUPPORTED,
+                         "RENDERER %s: Ollama builds the prompt itself, not by a TEMPLATE",
+                         found->value.p);
     found = modelfile_last(&file, "template");
     if (!found)
         return error_set(err, E_NOTFOUND,

@@ -91,6 +91,20 @@ static int put_last(struct reading *r, const char *instruction, const char *name
     return found ? put_text(r, name, found->value, found->line) : OK;
 }
 
+/* A blob of Ollama's own store is named by the hash of its content: sha256-HEX. */
+static int put_hash(struct reading *r, struct str model, int64_t line)
+{
+    ptrdiff_t at = str_find(model, "blobs/sha256-");
+    struct str hash = at < 0 ? str_of("") : str_skip(model, (size_t)at + 13);
+
+    if (hash.n != 64)
+        return OK;
+    for (size_t i = 0; i < hash.n; i++)
+        if (!((hash.p[i] >= '0' && hash.p[i] <= '9') || (hash.p[i] >= 'a' && hash.p[i] <= 'f')))
+            return OK;
+    return put_text(r, "sha256", hash, line);
+}
+
 /* The first FROM is the model. Others are further files, as a projector; they are told as a list. */
 static int put_model(struct reading *r)
 {
@@ -111,6 +125,8 @@ static int put_model(struct reading *r)
         rc = list.n++ == 0 ? put_text(r, "model", from->value, from->line) : OK;
     }
     list.line = line;
+    if (rc == OK && list.n > 0)
+        rc = put_hash(r, items[0].text, line);
     return rc == OK && list.n > 1
                ? import_own_setting(r->import, SIDE_SERVE, "model_files", &list, r->err)
                : rc;

@@ -83,6 +83,8 @@ static void what_cannot_be_rendered_is_told(void **state)
     assert_non_null(strstr(out.p, "no TEMPLATE"));
     render("Modelfile", "FROM m\nTEMPLATE \"\"\"x\n", &out);
     assert_non_null(strstr(out.p, "its quotes are not closed"));
+    render("Modelfile", "FROM m\nTEMPLATE x\nRENDERER qwen3-coder\n", &out);
+    assert_non_null(strstr(out.p, "RENDERER qwen3-coder: Ollama builds the prompt itself"));
     render("x.gotmpl", "{{ lower .Prompt }}", &out);
     assert_non_null(strstr(out.p, "not supported here: function \"lower\" not defined"));
     render("x.gotmpl", "{{ .Prompt", &out);
