@@ -9,6 +9,7 @@
 
 #include "core/base/number.h"
 #include "core/base/unicode.h"
+#include "core/exports/healthcheck.h"
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
 #include "core/exports/overfit_ten.h"
@@ -211,9 +212,33 @@ static int longest_first(const struct run_facts *facts, const struct made_folder
     return make_longest_first(facts, folder, err);
 }
 
-static int make_longest(struct session *session, const struct options *options)
+static int healthcheck(const struct run_facts *facts, const struct made_folder *folder,
+                       const struct options *options, struct error *err)
 {
-    return make_files(session, options, 1, "longest-first", longest_first);
+    (void)options;
+    return make_healthcheck(facts, folder, err);
+}
+
+static const struct {
+    const char *name;
+    make_fn *make;
+} MADE[] = {{"healthcheck", healthcheck}, {"longest-first", longest_first}};
+#define N_MADE (sizeof MADE / sizeof MADE[0])
+
+static size_t made_by_name(const char *name)
+{
+    size_t i = 0;
+
+    while (i < N_MADE && strcmp(MADE[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static int make_named(struct session *session, const struct options *options)
+{
+    size_t i = made_by_name(options->paths[0]);
+
+    return make_files(session, options, 1, MADE[i].name, MADE[i].make);
 }
 
 int cli_make(const struct options *options)
@@ -222,11 +247,11 @@ int cli_make(const struct options *options)
         tell("make needs what to make and a run; see flatline make --help");
         return 2;
     }
-    if (strcmp(options->paths[0], "longest-first") != 0) {
-        tell("make %s: expected longest-first", options->paths[0]);
+    if (made_by_name(options->paths[0]) == N_MADE) {
+        tell("make %s: expected healthcheck or longest-first", options->paths[0]);
         return 2;
     }
-    return in_session(options, make_longest);
+    return in_session(options, make_named);
 }
 
 static int overfit_ten(const struct run_facts *facts, const struct made_folder *folder,
