@@ -1,6 +1,7 @@
 /* Switches of LoRA as target_modules (lora_targets.h). The keys themselves stay settings of the file. */
 #include "importers/config/lora_targets.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_BYTES ((size_t)16 << 10)
