@@ -142,7 +142,15 @@ static void of_ollama(const struct prompt_maker *maker, const struct serving *s,
                       struct template_place *out)
 {
     const struct setting *text = facts_setting_on(maker->facts, SIDE_SERVE, "go_template");
+    const struct setting *renderer = facts_setting_on(maker->facts, SIDE_SERVE, "renderer");
 
+    if (renderer && renderer->value && renderer->value[0]) {
+        out->source = s->source;
+        out->about = arena_printf(maker->arena, "Ollama's RENDERER %s", renderer->value);
+        out->unknown = "a captured prompt (prompt_infer.txt): a RENDERER builds the prompt inside of "
+                       "Ollama, not by the TEMPLATE";
+        return;
+    }
     if (text && text->value && text->value[0]) {
         take_text(maker, text, out);
         out->about = arena_printf(maker->arena, "TEMPLATE in %s",

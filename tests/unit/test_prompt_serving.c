@@ -238,6 +238,14 @@ static void a_template_that_fails_says_where(void **state)
     assert_non_null(strstr(pair->serve.failure, "TEMPLATE in Modelfile"));
 }
 
+static void a_renderer_of_ollamas_own_is_not_the_template(void **state)
+{
+    struct imported_run *run = *state;
+
+    put(run, "Modelfile", GO_CHATML "RENDERER qwen3-coder\n");
+    expect_missing(read_pair(run), "a RENDERER builds the prompt inside of Ollama");
+}
+
 static void without_a_template_ollama_show_is_asked_for(void **state)
 {
     struct imported_run *run = *state;
@@ -323,6 +331,7 @@ int main(void)
         TEST(ollamas_template_is_rendered),
         TEST(ollamas_system_stands_before_the_prompt),
         TEST(a_template_that_fails_says_where),
+        TEST(a_renderer_of_ollamas_own_is_not_the_template),
         TEST(without_a_template_ollama_show_is_asked_for),
         TEST(a_modelfile_and_a_gguf_without_any_template_are_bare),
         TEST(a_bos_of_the_template_and_the_runner_are_two),
