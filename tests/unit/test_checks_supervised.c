@@ -189,6 +189,19 @@ static void packed_rows_cannot_be_counted(void **state)
 
 /* ---- loss-flat ---- */
 
+static void a_fall_is_told_in_per_cent_of_the_start(void **state)
+{
+    double y[40];
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        y[i] = 8.0 * exp(-0.2 * i);
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    fake_curve(run, "loss", y, 40);
+    expect(run, &check_loss_flat, VERDICT_PASS);
+    assert_non_null(strstr(result.finding, "falls by 99."));
+    fake_run_free(run);
+}
+
 static void three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by(void **state)
 {
     static const double y[] = {10.4, 10.3, 10.2, 10.2, 10.1, 10.1};
@@ -296,6 +309,7 @@ int main(void)
         cmocka_unit_test(no_loss_and_no_gradient_is_another_checks_question),
         cmocka_unit_test(the_name_of_the_base_tells_that_no_target_fits),
         cmocka_unit_test(a_regex_is_matched_on_whole_paths),
+        cmocka_unit_test(a_fall_is_told_in_per_cent_of_the_start),
         cmocka_unit_test(three_rows_near_ln_of_the_vocabulary_are_nothing_to_judge_by),
     };
     return cmocka_run_group_tests_name("checks_supervised", tests, NULL, NULL);

@@ -164,17 +164,28 @@ static void near_ln_vocabulary(struct check_ctx *ctx, const struct curve *loss,
                      "the tokenizer of another model", start, rows->y[rows->n - 1]);
 }
 
+/* F3 measures in logarithms; people read per cent of the start. */
+static double fall_percent(const struct flat *flat)
+{
+    return 100.0 * (1.0 - exp(-flat->drop));
+}
+
+static double fall_error(const struct flat *flat)
+{
+    return 100.0 * exp(-flat->drop) * flat->se;
+}
+
 static void by_f3(struct check_ctx *ctx, const struct curve *loss, const struct rows *rows,
                   const struct flat *flat)
 {
     if (flat->answer != FLAT_FLAT)
         return;
     evidence_range(ctx, loss, rows->index[0], rows->index[rows->n - 1],
-                   "relative fall %.4f ± %.4f over %zu rows (F3)", flat->drop, flat->se, rows->n);
+                   "fall of the logarithm %.4f ± %.4f over %zu rows (F3)", flat->drop, flat->se, rows->n);
     (void)check_warn(ctx, CONFIDENCE_LIKELY, "flat",
                      "the loss %s: %.1f %% ± %.1f %% over %zu rows (bound 5 %%)",
                      flat->drop > 1.645 * flat->se ? "hardly falls" : "does not fall",
-                     100.0 * flat->drop, 100.0 * flat->se, rows->n);
+                     fall_percent(flat), fall_error(flat), rows->n);
 }
 
 static void by_range(struct check_ctx *ctx, const struct curve *loss, const struct rows *rows)
@@ -206,7 +217,7 @@ static int conclude(struct check_ctx *ctx, const struct rows *rows, const struct
 {
     if (flat->answer == FLAT_LEARNING)
         return check_pass(ctx, CONFIDENCE_STRONG, "the loss falls by %.1f %% ± %.1f %% over %zu rows (F3)",
-                          100.0 * flat->drop, 100.0 * flat->se, rows->n);
+                          fall_percent(flat), fall_error(flat), rows->n);
     if (rows->n < F3_ROWS && rows->n >= 6 && fall_of_thirds(rows) > 0.02)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "the loss falls by %.1f %% from the first to the last third of %zu rows",
@@ -215,7 +226,7 @@ static int conclude(struct check_ctx *ctx, const struct rows *rows, const struct
         return check_unknown(ctx, "the cause first: the loss rises, see diverged and resume-jump");
     if (rows->n >= F3_ROWS)
         return check_unknown(ctx, "about %zu more logged rows: the fall of %.1f %% is within the noise",
-                             flat->more_needed, 100.0 * flat->drop);
+                             flat->more_needed, fall_percent(flat));
     return check_unknown(ctx, "%zu more logged rows (%zu are there)", F3_ROWS - rows->n, rows->n);
 }
 
