@@ -26,6 +26,8 @@ const char *evidence_view(const struct check *check, const struct evidence *evid
         return "settings";
     if (is_about_prompts(check) && !is_kind(evidence, "log"))
         return "prompts";
+    if (is_kind(evidence, "artefact"))
+        return "artefacts";
     if (is_kind(evidence, "dataset") && evidence->row != NONE)
         return "labels";
     if (evidence->source_id && evidence->line != NONE)

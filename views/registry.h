@@ -10,6 +10,7 @@
     X(curves)    \
     X(labels)    \
     X(prompts)   \
+    X(artefacts) \
     X(log)       \
     X(memory)    \
     X(settings)  \
