@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/base/number.h"
 #include "core/facts/dataset_shards.h"
+#include "importers/dataset/class_names.h"
 
 enum { ROWS_OF_CLASS = 5 };
 
@@ -42,8 +44,10 @@ static struct class_column *column_of(struct class_blocks *blocks, struct str na
 }
 
 /* Counts the value; false: one more class than can be followed. */
-static bool count(struct class_column *column, uint64_t value)
+static bool count(struct class_column *column, uint64_t value, struct str text)
 {
+    int64_t number;
+
     for (size_t i = 0; i < column->n_classes; i++)
         if (column->classes[i] == value) {
             column->counts[i]++;
@@ -52,6 +56,7 @@ static bool count(struct class_column *column, uint64_t value)
     if (column->n_classes == MAX_CLASSES)
         return false;
     column->classes[column->n_classes] = value;
+    column->numbers[column->n_classes] = number_parse_int(text, &number) ? number : -1;
     column->counts[column->n_classes++] = 1;
     return true;
 }
@@ -65,7 +70,7 @@ void class_blocks_value(struct class_blocks *blocks, struct str column_name, str
     if (!column || column->has_too_many)
         return;
     uint64_t hash = hash_bytes(value.p, value.n);
-    if (!count(column, hash)) {
+    if (!count(column, hash, value)) {
         column->has_too_many = true;
         return;
     }
@@ -117,18 +122,38 @@ static void put_hashes(struct buf *out, const char *name, const uint64_t *hashes
     buf_putc(out, ']');
 }
 
+/* The name of each class; nothing where one has none. */
+static void put_names(struct buf *out, const struct class_column *column,
+                      const struct json *features)
+{
+    for (size_t i = 0; i < column->n_classes; i++)
+        if (class_name_of(features, column->name, column->numbers[i]).n == 0)
+            return;
+    buf_puts(out, ",\"names\":[");
+    for (size_t i = 0; i < column->n_classes; i++) {
+        const struct json name = {.type = JSON_STRING,
+                                  .text = class_name_of(features, column->name, column->numbers[i])};
+        if (i)
+            buf_putc(out, ',');
+        json_write(out, &name);
+    }
+    buf_putc(out, ']');
+}
+
 static int put_column(const struct class_column *column, bool is_shard, struct import *import,
                       struct error *err)
 {
     char name[96];
     struct buf out;
 
-    buf_init(&out, 4096);
+    buf_init(&out, 1 << 16);
     buf_printf(&out, "{\"rows\":%lld,\"runs\":%lld", (long long)column->n_rows,
                (long long)column->n_runs);
     put_numbers(&out, "counts", column->counts, column->n_classes);
     if (column->n_runs <= CLASS_EDGES)
         put_numbers(&out, "edges", column->edges, column->n_edges);
+    if (column->n_classes && column->numbers[0] >= 0)
+        put_names(&out, column, class_names_features(import->path, import->arena));
     if (is_shard) {
         put_hashes(&out, "classes", column->classes, column->n_classes);
         put_hashes(&out, "ends", (const uint64_t[]){column->first, column->last}, 2);

@@ -13,6 +13,7 @@
 struct class_column {
     char name[64];
     uint64_t classes[MAX_CLASSES], first, last;
+    int64_t numbers[MAX_CLASSES]; /* -1: the class is no number */
     int64_t counts[MAX_CLASSES];
     size_t n_classes, n_edges;
     int64_t n_rows, n_runs, edges[CLASS_EDGES];
@@ -29,10 +30,10 @@ void class_blocks_value(struct class_blocks *blocks, struct str column, struct s
                         int64_t row);
 /* All values of a row, flat or a tree. */
 void class_blocks_row(struct class_blocks *blocks, const struct json_row *row, int64_t number);
-/* A setting "rows.blocks.COLUMN" for each column of 2 classes of 5 rows or more (of a shard: of 1 class, since
- * the next may hold the others): a JSON object of rows, runs, counts (per class, in order of first use),
- * edges (rows that begin a run; none when they are many), and of a shard classes (a hash each, as hex) and
- * ends (that of its first row and of its last). */
+/* A setting "rows.blocks.COLUMN" for each column of 2 classes of 5 rows or more (of a shard: of 1 class,
+ * since the next may hold the others): a JSON object of rows, runs, counts (per class, in order of first
+ * use), edges (rows that begin a run; none when they are many), names (where the file's metadata has them),
+ * and of a shard classes (a hash each, as hex) and ends (that of its first row and of its last). */
 MUST_CHECK int class_blocks_put(const struct class_blocks *blocks, struct import *import,
                                 struct error *err);
 

@@ -586,7 +586,7 @@ const struct importer importer_dataset_rows = {
     .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst; "
             "Parquet, Arrow)",
     .supplies = NEEDS_DATASET | NEEDS_TEST_DATASET,
-    .version = 4,
+    .version = 5,
     .role = "data",
     .reads_packed = true,
     .reads_tables = true,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/facts/dataset_shards.h"
+#include "importers/dataset/class_names.h"
 #include "tests/harness/imported_run.h"
 #include "tests/harness/tempdir.h"
 
@@ -63,11 +64,38 @@ static void rows_of_the_whole_lead_to_file_and_row(void **state)
     imported_run_free(run);
 }
 
+/* As datasets writes its features into the metadata of a table, between other bytes. */
+static void classes_have_the_names_of_the_features(void **state)
+{
+    static const char META[] =
+        "PAR1\x15\x04{\"info\": broken}\x01huggingface\x02"
+        "{\"info\": {\"features\": {\"text\": {\"dtype\": \"string\"}, \"label\": "
+        "{\"names\": [\"neg }\", \"pos\"], \"_type\": \"ClassLabel\"}}}}\x03\x04PAR1";
+    struct arena *arena = arena_open(ARENA_CHECK_BYTES);
+    char *folder = tempdir_make();
+
+    (void)state;
+    tempdir_write(folder, "train.parquet", META, sizeof META - 1);
+    const struct json *features = class_names_features(tempdir_path(folder, "train.parquet"), arena);
+    assert_non_null(features);
+    assert_true(str_is(class_name_of(features, "label", 0), "neg }"));
+    assert_true(str_is(class_name_of(features, "label", 1), "pos"));
+    assert_int_equal(class_name_of(features, "label", 2).n, 0);
+    assert_int_equal(class_name_of(features, "label", -1).n, 0);
+    assert_int_equal(class_name_of(features, "text", 0).n, 0);
+    tempdir_write(folder, "cut.parquet", META, sizeof META - 40);
+    assert_null(class_names_features(tempdir_path(folder, "cut.parquet"), arena));
+    assert_null(class_names_features(tempdir_path(folder, "none.parquet"), arena));
+    tempdir_remove(folder);
+    arena_close(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_known_by_their_names),
         cmocka_unit_test(rows_of_the_whole_lead_to_file_and_row),
+        cmocka_unit_test(classes_have_the_names_of_the_features),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,8 @@ static void write_rows(struct buf *out, bool is_csv)
         int step = i <= 50 ? i : i - 10;
 
         if (is_csv)
-            buf_printf(out, "%d,%g,%s\n", step, i == 33 ? (double)INFINITY : 2.0 - 0.01 * i, i % 7 ? "" : "1.5");
+            buf_printf(out, "%d,%g,%s\n", step, i == 33 ? (double)INFINITY : 2.0 - 0.01 * i,
+                       i % 7 ? "" : "1.5");
         else if (i % 7 == 0)
             buf_printf(out, "{\"step\": %d, \"eval_loss\": 1.5, \"note\": \"a\"}\n", step);
         else

@@ -9,7 +9,8 @@
 #include "core/read/json.h"
 #include "core/stats/runs_test.h"
 
-enum { FEWEST_ROWS = 20, FEWEST_OF_CLASS = 5, MAX_LISTED = 32, MANY_ANSWERS = 20 };
+enum { FEWEST_ROWS = 20, FEWEST_OF_CLASS = 5, MAX_LISTED = 32, MANY_ANSWERS = 20, NAMED = 4,
+       NAME_BYTES = 40 };
 
 static const double IN_BLOCKS = 0.2, IS_MIXED = 0.5, RISE = 1.5;
 
@@ -146,6 +147,7 @@ struct blocks {
     int64_t edges[MAX_LISTED];
     size_t n_edges, n_classes;
     struct runs_test test;
+    const char *names;          /* " (neg, pos)" of its classes, or "" */
 };
 
 static size_t read_list(const struct json *list, int64_t *out)
@@ -184,17 +186,23 @@ static const struct json *tree_of(struct check_ctx *ctx, const struct setting *s
 
 /* All shards as one: their classes by hash, their runs, less those that go on in the next file. */
 struct joined {
-    struct str classes[MAX_LISTED], last;
+    struct str classes[MAX_LISTED], last, names[MAX_LISTED];
     int64_t counts[MAX_LISTED], runs, edges[MAX_LISTED];
     size_t n_classes, n_edges;
 };
 
-static bool join_counts(struct joined *all, const struct json *classes, const struct json *counts)
+static const struct json *first_of(const struct json *list)
 {
-    const struct json *count = json_is(counts, JSON_ARRAY) ? counts->child : NULL;
+    return json_is(list, JSON_ARRAY) ? list->child : NULL;
+}
 
-    for (const struct json *c = json_is(classes, JSON_ARRAY) ? classes->child : NULL; c && count;
-         c = c->next, count = count->next) {
+static bool join_counts(struct joined *all, const struct json *tree)
+{
+    const struct json *count = first_of(json_get(tree, "counts"));
+    const struct json *name = first_of(json_get(tree, "names"));
+
+    for (const struct json *c = first_of(json_get(tree, "classes")); c && count;
+         c = c->next, count = count->next, name = name ? name->next : NULL) {
         size_t at = 0;
 
         while (at < all->n_classes && !str_eq(all->classes[at], c->text))
@@ -204,6 +212,8 @@ static bool join_counts(struct joined *all, const struct json *classes, const st
         if (at == all->n_classes)
             all->classes[all->n_classes++] = c->text;
         all->counts[at] += (int64_t)count->number;
+        if (json_is(name, JSON_STRING))
+            all->names[at] = name->text;
     }
     return true;
 }
@@ -215,7 +225,7 @@ static bool join_shard(struct joined *all, const struct json *tree, int64_t firs
 
     if (!json_is(ends, JSON_ARRAY) || !json_is(ends->child, JSON_STRING) ||
         !json_is(ends->child->next, JSON_STRING) || !json_is(runs, JSON_NUMBER) ||
-        !join_counts(all, json_get(tree, "classes"), json_get(tree, "counts")))
+        !join_counts(all, tree))
         return false;
     bool goes_on = all->last.n && str_eq(all->last, ends->child->text);
     size_t n = read_list(json_get(tree, "edges"), edges);
@@ -258,6 +268,31 @@ static const struct dataset *dataset_of(const struct run_facts *facts, int64_t s
     return NULL;
 }
 
+/* " (neg, pos, neutral and 5 more)" */
+static const char *names_text(struct check_ctx *ctx, const struct str *names, size_t n)
+{
+    const char *text = "";
+
+    for (size_t i = 0; text && i < n && i < NAMED; i++) {
+        if (names[i].n == 0)
+            return "";
+        text = arena_printf(ctx->arena, "%s%s%.*s", text, i ? ", " : " (",
+                            (int)(names[i].n < NAME_BYTES ? names[i].n : NAME_BYTES), names[i].p);
+    }
+    if (text && n > NAMED)
+        text = arena_printf(ctx->arena, "%s and %zu more", text, n - NAMED);
+    return text && n ? arena_printf(ctx->arena, "%s)", text) : "";
+}
+
+static size_t read_names(const struct json *list, struct str names[MAX_LISTED])
+{
+    size_t n = 0;
+
+    for (const struct json *name = first_of(list); name && n < MAX_LISTED; name = name->next)
+        names[n++] = json_is(name, JSON_STRING) ? name->text : str_of(NULL);
+    return n;
+}
+
 /* Runs, counts and edges, of the file or of all shards; *n: counts. 0: not known, or told by the first
  * shard. */
 static size_t read_counts(struct check_ctx *ctx, struct blocks *out, int64_t counts[MAX_LISTED])
@@ -268,12 +303,15 @@ static size_t read_counts(struct check_ctx *ctx, struct blocks *out, int64_t cou
     if (!tree)
         return 0;
     if (!out->dataset || !shard_set_of(ctx->facts, out->dataset, ctx->arena, &out->set)) {
+        size_t n_names = read_names(json_get(tree, "names"), all.names);
+        out->names = names_text(ctx, all.names, n_names);
         out->n_edges = read_list(json_get(tree, "edges"), out->edges);
         out->runs = json_is(runs, JSON_NUMBER) ? (int64_t)runs->number : 0;
         return read_list(json_get(tree, "counts"), counts);
     }
     if (out->set.shards[0].dataset != out->dataset || !join_shards(ctx, out, &all))
         return 0;
+    out->names = names_text(ctx, all.names, all.n_classes);
     out->runs = all.runs;
     out->n_edges = all.runs <= (int64_t)all.n_edges ? all.n_edges : 0;
     memcpy(out->edges, all.edges, sizeof all.edges);
@@ -407,8 +445,9 @@ static void show(struct check_ctx *ctx, const struct blocks *b, const struct sam
                  const struct edges *e)
 {
     struct evidence *runs = evidence_add(
-        ctx, "dataset", "column %s: %lld runs in %lld rows of %zu classes, %.0f expected of mixed rows",
-        b->column, (long long)b->runs, (long long)b->n_rows, b->n_classes, b->test.expected);
+        ctx, "dataset", "column %s: %lld runs in %lld rows of %zu classes%s, %.0f expected of mixed rows",
+        b->column, (long long)b->runs, (long long)b->n_rows, b->n_classes, b->names ? b->names : "",
+        b->test.expected);
     runs->source_id = b->setting->source_id;
     runs->value = (double)b->runs;
     runs->has_value = true;
