@@ -1,5 +1,5 @@
-/* The tree of the artefacts pane: a line a file or record, in the order base, trained, evaluated, merged,
- * served; under it the link that leads to it, the layers an adapter covers, and its norms. */
+/* The tree of the artefacts pane: a paragraph a file or record, in the order base, trained, evaluated,
+ * merged, served; under it the link that leads to it, what an adapter holds, the layers it covers. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,179 +7,256 @@
 #include "core/facts/measure.h"
 #include "views/artefacts_parts.h"
 
-enum { ROLE, FILE_NAME, HASH, STEP, WHAT };
+enum { ROLE, SAID };
 
-#define HASH_DIGITS   10
-#define LAYERS_A_LINE 40
+#define HASH_DIGITS  12
+#define ROLE_CELLS   11     /* of the first column, with the blank behind it */
+#define FEWEST_CELLS 24     /* a narrower text is not wrapped but cut */
 
-static const double NO_KEY = NAN;
+struct tree {
+    const struct view *view;
+    const struct lineage *lineage;
+    struct artefact_rows *rows;
+    size_t capacity;
+};
 
-static struct artefact_row *add(struct artefact_rows *rows)
+/* The rows are counted before they are made: what is beyond them is not shown. */
+static void add(struct tree *tree, const char *role, enum style_role role_style,
+                enum style_role style, const char *text, const struct artefact *artefact)
 {
-    struct artefact_row *row = &rows->items[rows->n++];
+    struct artefact_row *row = &tree->rows->items[tree->rows->n];
 
-    *row = (struct artefact_row){0};
+    if (tree->rows->n == tree->capacity)
+        return;
+    tree->rows->n++;
+    *row = (struct artefact_row){.artefact = artefact};
     for (int i = 0; i < ARTEFACT_COLUMNS; i++) {
         row->cells[i] = "";
         row->style[i] = STYLE_TEXT;
-        row->keys[i] = NO_KEY;
+        row->keys[i] = NAN;
     }
-    return row;
+    row->cells[ROLE] = role;
+    row->style[ROLE] = role_style;
+    row->cells[SAID] = text;
+    row->style[SAID] = style;
+}
+
+/* A sentence over as many rows as it takes. */
+static void add_wrapped(struct tree *tree, const char *role, enum style_role role_style,
+                        enum style_role style, const char *text)
+{
+    const struct view *view = tree->view;
+    int width = view->columns - ROLE_CELLS;
+    struct str rest = str_of(text);
+
+    while (view->canvas && width >= FEWEST_CELLS && canvas_width(view->canvas, rest) > width) {
+        struct str part = canvas_cut(view->canvas, rest, width);
+        size_t n = part.n;
+
+        while (n > 0 && part.p[n - 1] != ' ')
+            n--;
+        n = n ? n : part.n;
+        if (n == 0)
+            break;
+        add(tree, role, role_style, style, arena_strndup(view->arena, rest.p, n), NULL);
+        role = "";
+        rest = str_skip(rest, n);
+    }
+    add(tree, role, role_style, style, arena_strndup(view->arena, rest.p, rest.n), NULL);
 }
 
 /* ---- A file or a record ---- */
 
-static const char *what_of(const struct view *view, const struct lineage_node *node)
+/* "7236126675  step 260  an adapter, of base" */
+static const char *details_of(const struct tree *tree, const struct lineage_node *node)
 {
-    const char *form = node->form == FORM_UNKNOWN ? "" : lineage_form_name(node->form);
-    const char *quantisation = node->quantisation ? node->quantisation : "";
-    const char *base = node->base ? arena_printf(view->arena, "of %s", node->base) : "";
+    struct arena *arena = tree->view->arena;
+    struct buf text;
 
-    return arena_printf(view->arena, "%s%s%s%s%s%s", form, *form && *quantisation ? ", " : "",
-                        quantisation, (*form || *quantisation) && *base ? ", " : "", base,
-                        node->is_record && !node->artefact ? " (said, not here)" : "");
+    buf_init(&text, 4096);
+    if (node->sha256)
+        buf_printf(&text, "  %.*s", HASH_DIGITS, node->sha256);
+    if (node->step != NONE)
+        buf_printf(&text, "  step %lld", (long long)node->step);
+    if (node->form != FORM_UNKNOWN)
+        buf_printf(&text, "  %s", lineage_form_name(node->form));
+    if (node->quantisation)
+        buf_printf(&text, "  %s", node->quantisation);
+    if (node->base)
+        buf_printf(&text, "  of %s", node->base);
+    if (node->is_record && !node->artefact)
+        buf_puts(&text, "  (not here)");
+    const char *copy = arena_strdup(arena, text.n > 2 ? text.p + 2 : "");
+    buf_free(&text);
+    return copy;
 }
 
-static void add_node(const struct view *view, struct artefact_rows *rows,
-                     const struct lineage_node *node)
+static const char *name_of(const struct tree *tree, const struct lineage_node *node)
 {
-    struct artefact_row *row = add(rows);
-    const char *file = facts_file_name(view->desk->facts, node->source_id);
+    const char *file = facts_file_name(tree->view->desk->facts, node->source_id);
 
-    row->cells[ROLE] = lineage_role_name(node->role);
-    row->style[ROLE] = STYLE_STRONG;
-    row->cells[FILE_NAME] = node->name && node->name[0] ? node->name
-                            : node->line != NONE
-                                ? arena_printf(view->arena, "%s:%lld", file, (long long)node->line)
-                                : file;
-    row->cells[HASH] = node->sha256 ? arena_strndup(view->arena, node->sha256,
-                                                    strnlen(node->sha256, HASH_DIGITS))
-                                    : "-";
-    if (node->step != NONE)
-        row->cells[STEP] = arena_printf(view->arena, "%lld", (long long)node->step);
-    row->cells[WHAT] = what_of(view, node);
-    row->style[WHAT] = STYLE_DIM;
-    row->artefact = node->artefact;
+    if (node->name && node->name[0])
+        return node->name;
+    return node->line != NONE
+               ? arena_printf(tree->view->arena, "%s:%lld", file, (long long)node->line)
+               : file;
+}
+
+/* Name and details in one row where they fit, else in two. */
+static void add_node(struct tree *tree, const struct lineage_node *node)
+{
+    const struct view *view = tree->view;
+    const char *name = name_of(tree, node), *details = details_of(tree, node);
+    const char *both = arena_printf(view->arena, "%s  %s", name, details);
+    const char *role = lineage_role_name(node->role);
+
+    if (!view->canvas || canvas_width(view->canvas, str_of(both)) <= view->columns - ROLE_CELLS) {
+        add(tree, role, STYLE_STRONG, STYLE_TEXT, both, node->artefact);
+        return;
+    }
+    add(tree, role, STYLE_STRONG, STYLE_TEXT, name, node->artefact);
+    if (details[0])
+        add(tree, "", STYLE_TEXT, STYLE_DIM, details, NULL);
+}
+
+/* A record of a file that stands in the list itself. */
+static bool is_repeated(const struct tree *tree, const struct lineage_node *node)
+{
+    for (size_t i = 0; node->is_record && node->artefact && i < tree->lineage->n_nodes; i++) {
+        const struct lineage_node *other = &tree->lineage->nodes[i];
+
+        if (other != node && other->role == node->role && other->artefact == node->artefact &&
+            !other->is_record)
+            return true;
+    }
+    return false;
 }
 
 /* ---- Links ---- */
 
-static void add_link(const struct view *view, struct artefact_rows *rows,
-                     const struct lineage *lineage, const struct lineage_link *link)
-{
-    static const struct {
-        const char *word;
-        enum style_role style;
-    } STATES[] = {
-        [LINK_SAME] = {"same", STYLE_PASS},
-        [LINK_LIKELY] = {"likely", STYLE_TEXT},
-        [LINK_UNKNOWN] = {"?", STYLE_DIM},
-        [LINK_BROKEN] = {"BROKEN", STYLE_FAIL},
-    };
-    const struct lineage_node *from = &lineage->nodes[link->from];
-    struct artefact_row *row = add(rows);
+static const struct {
+    const char *word;
+    enum style_role style;
+    int rank;
+} LINKS[] = {
+    [LINK_SAME] = {"  same", STYLE_PASS, 2},
+    [LINK_LIKELY] = {"  likely", STYLE_TEXT, 1},
+    [LINK_UNKNOWN] = {"  ?", STYLE_DIM, 0},
+    [LINK_BROKEN] = {"  BROKEN", STYLE_FAIL, 3},
+};
 
-    row->cells[ROLE] = arena_printf(view->arena, "  %s", STATES[link->state].word);
-    row->style[ROLE] = STATES[link->state].style;
-    row->cells[FILE_NAME] = arena_printf(view->arena, "as %s: %s", lineage_role_name(from->role),
-                                         link->why ? link->why : "");
-    row->style[FILE_NAME] = link->state == LINK_BROKEN ? STYLE_FAIL : STYLE_DIM;
-}
-
-/* The link to a node that matters most; the others say the same of more records. */
+/* The link to a node that matters most; the others say the same of more records. That a file names its
+ * base is told only where it is the wrong one. */
 static const struct lineage_link *link_to(const struct lineage *lineage, size_t node)
 {
-    static const int RANK[] = {
-        [LINK_BROKEN] = 3, [LINK_SAME] = 2, [LINK_LIKELY] = 1, [LINK_UNKNOWN] = 0};
     const struct lineage_link *best = NULL;
 
-    for (size_t i = 0; i < lineage->n_links; i++)
-        if (lineage->links[i].to == node &&
-            (!best || RANK[lineage->links[i].state] > RANK[best->state]))
-            best = &lineage->links[i];
+    for (size_t i = 0; i < lineage->n_links; i++) {
+        const struct lineage_link *link = &lineage->links[i];
+
+        if (link->to != node || (link->state != LINK_BROKEN &&
+                                 lineage->nodes[link->from].role == LINEAGE_BASE))
+            continue;
+        if (!best || LINKS[link->state].rank > LINKS[best->state].rank)
+            best = link;
+    }
     return best;
+}
+
+static void add_link(struct tree *tree, const struct lineage_link *link)
+{
+    add_wrapped(tree, LINKS[link->state].word, LINKS[link->state].style,
+                link->state == LINK_BROKEN ? STYLE_FAIL : STYLE_DIM,
+                arena_printf(tree->view->arena, "as %s: %s",
+                             lineage_role_name(tree->lineage->nodes[link->from].role),
+                             link->why ? link->why : ""));
 }
 
 /* ---- What an adapter holds ---- */
 
-static void add_layers(const struct view *view, struct artefact_rows *rows,
-                       const struct adapter_facts *adapter)
+static void add_layers(struct tree *tree, const struct adapter_facts *adapter)
 {
+    const struct view *view = tree->view;
     const char *on = view->desk->ascii ? "#" : "\xe2\x96\xa0", *off = view->desk->ascii ? "." : "\xc2\xb7";
+    int64_t a_line = view->columns - ROLE_CELLS > FEWEST_CELLS ? view->columns - ROLE_CELLS : FEWEST_CELLS;
+    bool is_whole = adapter->n_covered == adapter->n_layers;
 
-    for (int64_t first = 0; first < adapter->n_layers; first += LAYERS_A_LINE) {
-        struct artefact_row *row = add(rows);
+    for (int64_t first = 0; first < adapter->n_layers; first += a_line) {
         struct buf marks;
 
-        buf_init(&marks, 1024);
-        for (int64_t i = first; i < adapter->n_layers && i < first + LAYERS_A_LINE; i++)
+        buf_init(&marks, 8192);
+        for (int64_t i = first; i < adapter->n_layers && i < first + a_line; i++)
             buf_puts(&marks, adapter->layers[i] ? on : off);
-        row->cells[ROLE] = first == 0 ? "  layers" : "";
-        row->style[ROLE] = STYLE_DIM;
-        row->cells[FILE_NAME] = arena_strdup(view->arena, marks.p ? marks.p : "");
-        if (first == 0) {
-            row->cells[WHAT] = arena_printf(view->arena, "%lld of %lld adapted",
-                                            (long long)adapter->n_covered, (long long)adapter->n_layers);
-            row->style[WHAT] = adapter->n_covered < adapter->n_layers ? STYLE_WARN : STYLE_DIM;
-        }
+        add(tree, first == 0 ? "  layers" : "", STYLE_DIM, is_whole ? STYLE_DIM : STYLE_WARN,
+            arena_strdup(view->arena, marks.p ? marks.p : ""), NULL);
         buf_free(&marks);
     }
+    add(tree, "", STYLE_DIM, is_whole ? STYLE_DIM : STYLE_WARN,
+        arena_printf(view->arena, "%lld of %lld layers adapted", (long long)adapter->n_covered,
+                     (long long)adapter->n_layers),
+        NULL);
 }
 
-/* Smallest and greatest norm of the pairs' change, and what is wrong with the tensors. */
-static void add_pairs(const struct view *view, struct artefact_rows *rows,
-                      const struct adapter_facts *adapter)
+/* What the tensors are, how far they move a module, and what is wrong with them. */
+static void add_tensors(struct tree *tree, const struct adapter_facts *adapter, size_t n_zero)
 {
     double low = INFINITY, high = 0;
-    size_t n_zero = 0, n_known = 0;
-    struct artefact_row *row;
+    size_t n_known = 0;
+    struct buf text;
 
+    buf_init(&text, 4096);
     for (size_t i = 0; i < adapter->n_pairs; i++) {
         const struct lora_pair *pair = &adapter->pairs[i];
 
-        n_zero += pair->b && pair->b->norm == 0.0;
         if (isnan(pair->delta_norm))
             continue;
         n_known++;
         low = fmin(low, pair->delta_norm);
         high = fmax(high, pair->delta_norm);
     }
-    row = add(rows);
-    row->cells[ROLE] = "  tensors";
-    row->style[ROLE] = STYLE_DIM;
-    row->cells[FILE_NAME] = arena_printf(
-        view->arena, "%zu, %zu pairs%s%s%s", adapter->n_tensors, adapter->n_pairs,
-        n_zero ? arena_printf(view->arena, ", lora_B zero in %zu", n_zero) : "",
-        adapter->n_unmatched
-            ? arena_printf(view->arena, ", %zu fit no module of the base", adapter->n_unmatched)
-            : "",
-        adapter->n_empty ? arena_printf(view->arena, ", %zu empty", adapter->n_empty) : "");
-    row->style[FILE_NAME] = n_zero || adapter->n_unmatched || adapter->n_empty ? STYLE_WARN : STYLE_DIM;
+    buf_printf(&text, "%zu, %zu pairs", adapter->n_tensors, adapter->n_pairs);
+    if (n_zero)
+        buf_printf(&text, ", lora_B zero in %zu", n_zero);
+    if (adapter->n_unmatched)
+        buf_printf(&text, ", %zu fit no module of the base", adapter->n_unmatched);
+    if (adapter->n_empty)
+        buf_printf(&text, ", %zu empty", adapter->n_empty);
     if (n_known)
-        row->cells[WHAT] = arena_printf(view->arena, "change per module %.3g to %.3g", low, high);
-    row->style[WHAT] = STYLE_DIM;
+        buf_printf(&text, ", change of a module %.3g to %.3g", low, high);
+    add_wrapped(tree, "  tensors", STYLE_DIM,
+                n_zero || adapter->n_unmatched || adapter->n_empty ? STYLE_WARN : STYLE_DIM,
+                text.p ? text.p : "");
+    buf_free(&text);
 }
 
-static void add_adapter(const struct view *view, struct artefact_rows *rows,
-                        const struct artefact *artefact)
+static size_t zero_pairs(const struct adapter_facts *adapter)
 {
+    size_t n = 0;
+
+    for (size_t i = 0; i < adapter->n_pairs; i++)
+        n += adapter->pairs[i].b && adapter->pairs[i].b->norm == 0.0;
+    return n;
+}
+
+/* Of checkpoints only what is wrong: they hold what the run's own file holds. */
+static void add_adapter(struct tree *tree, const struct artefact *artefact, bool is_first)
+{
+    const struct view *view = tree->view;
     struct adapter_facts adapter;
 
     if (!artefact || strcmp(artefact->kind, "adapter") != 0 ||
         !adapter_facts_read(view->desk->facts, artefact, view->arena, &adapter))
         return;
-    add_pairs(view, rows, &adapter);
-    if (adapter.n_layers > 0 && adapter.layers)
-        add_layers(view, rows, &adapter);
+    size_t n_zero = zero_pairs(&adapter);
+    bool is_odd = n_zero || adapter.n_unmatched || adapter.n_empty;
+
+    if (is_first || is_odd)
+        add_tensors(tree, &adapter, n_zero);
+    if (is_first && adapter.n_layers > 0 && adapter.layers)
+        add_layers(tree, &adapter);
 }
 
 /* ---- All of it ---- */
-
-static size_t most_rows(const struct lineage *lineage)
-{
-    /* a node, its link, its tensors, and layers of the deepest model there is */
-    return lineage->n_nodes * (3 + 2048 / LAYERS_A_LINE) + 2;
-}
 
 static void make_heading(const struct view *view, const struct lineage *lineage,
                          struct artefact_rows *out)
@@ -194,30 +271,32 @@ static void make_heading(const struct view *view, const struct lineage *lineage,
         }
 }
 
-static void add_unmeasured(const struct view *view, struct artefact_rows *rows)
+static void add_unmeasured(struct tree *tree)
 {
     struct unmeasured what;
-    struct artefact_row *row;
 
-    facts_unmeasured(view->desk->facts, &what);
-    if (what.n == 0)
-        return;
-    row = add(rows);
-    row->cells[ROLE] = "not read";
-    row->style[ROLE] = STYLE_DIM;
-    row->cells[FILE_NAME] = arena_printf(view->arena, "values or hash of %zu files, %.1f GiB; M reads them",
-                                         what.n, (double)what.bytes / (1 << 30));
-    row->style[FILE_NAME] = STYLE_DIM;
+    facts_unmeasured(tree->view->desk->facts, &what);
+    if (what.n)
+        add_wrapped(tree, "not read", STYLE_DIM, STYLE_DIM,
+                    arena_printf(tree->view->arena,
+                                 "values or hash of %zu %s, %.1f GiB; M reads them", what.n,
+                                 what.n == 1 ? "file" : "files",
+                                 (double)what.bytes / (double)(1 << 30)));
 }
 
 bool artefacts_tree(const struct view *view, struct artefact_rows *out)
 {
-    static const struct table_column COLUMNS[] = {
-        {"", false, 10}, {"file or record", false, 0}, {"sha256", false, 12},
-        {"step", true, 9}, {"", false, 0}};
+    static const struct table_column COLUMNS[] = {{"", false, ROLE_CELLS - 1},
+                                                  {"file or record", false, 0}};
     const struct lineage *lineage = facts_lineage(view->desk->facts);
+    struct tree tree = {.view = view, .lineage = lineage, .rows = out};
+    bool was_trained = false;
 
-    out->items = lineage ? arena_array(view->arena, most_rows(lineage), sizeof *out->items) : NULL;
+    if (!lineage)
+        return false;
+    /* a node in two rows, its link and tensors wrapped, its layers */
+    tree.capacity = lineage->n_nodes * 128 + 16;
+    out->items = arena_array(view->arena, tree.capacity + 1, sizeof *out->items);
     if (!out->items)
         return false;
     memcpy(out->columns, COLUMNS, sizeof COLUMNS);
@@ -226,13 +305,19 @@ bool artefacts_tree(const struct view *view, struct artefact_rows *out)
         const struct lineage_node *node = &lineage->nodes[i];
         const struct lineage_link *link = link_to(lineage, i);
 
-        add_node(view, out, node);
+        if (is_repeated(&tree, node))
+            continue;
+        add_node(&tree, node);
         if (link)
-            add_link(view, out, lineage, link);
-        if (node->role != LINEAGE_BASE && !node->is_record)
-            add_adapter(view, out, node->artefact);
+            add_link(&tree, link);
+        if (node->role == LINEAGE_TRAINED && !node->is_record) {
+            add_adapter(&tree, node->artefact, !was_trained);
+            was_trained = true;
+        } else if (node->role == LINEAGE_SERVED) {
+            add_adapter(&tree, node->artefact, false);
+        }
     }
-    add_unmeasured(view, out);
+    add_unmeasured(&tree);
     make_heading(view, lineage, out);
     return true;
 }

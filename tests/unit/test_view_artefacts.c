@@ -62,12 +62,22 @@ static void the_broken_link_is_named(void **state)
     pane_load(pane, 20, 120);
     assert_true(shows(pane, "trained"));
     assert_true(shows(pane, "adapter_model.safetensors"));
-    assert_true(shows(pane, "aaaaaaaaaa "));
+    assert_true(shows(pane, "adapter_model.safetensors  aaaaaaaaaaaa"));
     assert_true(shows(pane, "evaluated"));
     assert_true(shows(pane, "desk-q4_k_m.gguf"));
     assert_true(shows(pane, "BROKEN"));
     assert_non_null(pane->view.ops->heading(&pane->view));
     assert_non_null(strstr(pane->view.ops->heading(&pane->view), "not the same"));
+}
+
+static void a_narrow_pane_wraps_what_is_broken(void **state)
+{
+    struct pane *pane = *state;
+
+    pane_facts(pane);
+    pane_load(pane, 30, 44);
+    assert_true(shows(pane, "BROKEN"));
+    assert_true(shows(pane, "77d01b"));
 }
 
 static void what_an_adapter_holds_stands_under_it(void **state)
@@ -79,7 +89,7 @@ static void what_an_adapter_holds_stands_under_it(void **state)
     pane_load(pane, 20, 120);
     assert_true(shows(pane, "4, 2 pairs, lora_B zero in 1"));
     assert_true(shows(pane, "##.."));
-    assert_true(shows(pane, "2 of 4 adapted"));
+    assert_true(shows(pane, "2 of 4 layers adapted"));
 }
 
 static void enter_shows_the_tensors_of_the_file_and_goes_back(void **state)
@@ -158,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_broken_link_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_narrow_pane_wraps_what_is_broken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_an_adapter_holds_stands_under_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(enter_shows_the_tensors_of_the_file_and_goes_back, set_up,
                                         tear_down),
