@@ -256,7 +256,7 @@ static void find_tags(const struct go_node *node, const struct go_node *range,
 {
     if (!node)
         return;
-    if (node->type == NODE_FIELD && str_is(node->names[0], "Thinking") && range &&
+    if (node->type == NODE_FIELD && str_is(node->names[0], "Thinking") && range && list &&
         uses_messages(range->pipe))
         take_tags(list, tags);
     if (node->type == NODE_LIST)
