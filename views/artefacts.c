@@ -24,6 +24,7 @@ static const struct action ACTIONS[] = {
 struct state {
     struct table table;         /* first: table_view_… */
     struct artefact_rows rows;
+    uint64_t serial;            /* of the facts whose tree was shown first */
     int64_t artefact_id;        /* whose tensors are shown; 0: the tree */
     size_t tree_row;            /* where the tree stood */
     enum tensor_filter filter;
@@ -105,6 +106,11 @@ static int load(struct view *view, struct error *err)
                        : artefacts_tree(view, &state->rows);
     if (!is_made || arena_failed(view->arena))
         return error_set(err, E_NOMEM, "no memory to show the artefacts");
+    if (!artefact && state->serial != view->desk->facts->serial) {
+        if (state->serial == 0)
+            state->table.selected = state->rows.start;
+        state->serial = view->desk->facts->serial;
+    }
     if (artefact && state->sort) {
         sort_rows(view);
         state->table.sorted_by = (ptrdiff_t)state->sort - 1;

@@ -21,6 +21,7 @@ struct artefact_rows {
     struct artefact_row *items;
     size_t n;
     const char *heading;
+    size_t start;               /* row to stand on at first: the broken link */
     struct table_column columns[ARTEFACT_COLUMNS];
     size_t n_columns;
 };

@@ -4,8 +4,9 @@
 
 #include "views/artefacts_parts.h"
 
-enum { NAME, SHAPE, DTYPE, NORM, CHANGE, ZEROS };
+enum { NORM, CHANGE, ZEROS, SHAPE, DTYPE, NAME };
 
+static const char PREFIX[] = "base_model.model.";
 static const double PERCENT = 100.0;
 
 const char *tensor_filter_name(enum tensor_filter filter)
@@ -55,7 +56,10 @@ static void fill(const struct view *view, const struct tensor *tensor, const str
         row->style[i] = STYLE_TEXT;
         row->keys[i] = NAN;
     }
-    row->cells[NAME] = tensor->name;
+    /* What PEFT puts before every name says nothing. */
+    row->cells[NAME] = strncmp(tensor->name, PREFIX, sizeof PREFIX - 1) == 0
+                           ? tensor->name + sizeof PREFIX - 1
+                           : tensor->name;
     row->style[NAME] = pair && !pair->matches_base ? STYLE_WARN : STYLE_TEXT;
     row->cells[SHAPE] = tensor->shape ? tensor->shape : "";
     row->keys[SHAPE] = (double)tensor->n_values;
@@ -87,8 +91,8 @@ bool artefacts_tensors(const struct view *view, const struct artefact *artefact,
                        enum tensor_filter filter, struct artefact_rows *out)
 {
     static const struct table_column COLUMNS[] = {
-        {"tensor", false, 0}, {"shape", true, 16}, {"dtype", false, 10},
-        {"norm", true, 10},   {"change", true, 10}, {"zeros", true, 16}};
+        {"norm", true, 10},  {"change", true, 10}, {"zeros", true, 16},
+        {"shape", true, 16}, {"dtype", false, 10}, {"tensor", false, 0}};
     struct adapter_facts adapter = {0};
     const struct tensor *tensors;
     size_t n = 0;

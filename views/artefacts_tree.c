@@ -165,6 +165,8 @@ static const struct lineage_link *link_to(const struct lineage *lineage, size_t 
 
 static void add_link(struct tree *tree, const struct lineage_link *link)
 {
+    if (link->state == LINK_BROKEN && !tree->rows->start)
+        tree->rows->start = tree->rows->n;
     add_wrapped(tree, LINKS[link->state].word, LINKS[link->state].style,
                 link->state == LINK_BROKEN ? STYLE_FAIL : STYLE_DIM,
                 arena_printf(tree->view->arena, "as %s: %s",
