@@ -9,8 +9,8 @@
 #define REQUEST_FILE_BYTES  ((size_t)16 << 20)
 #define REQUEST_ARENA_BYTES ((size_t)256 << 20)    /* for a file of that size */
 
-/* The object with `messages` or `prompt` (or TGI's or SGLang's own form): the value itself, or what it holds under request, body or
- * json, also one in another. NULL: none. */
+/* The object with `messages` or `prompt` (or of TGI's or SGLang's own form): the value itself, or what it
+ * holds under request, body or json, also one in another. NULL: none. */
 const struct json *request_body_of(const struct json *value);
 /* The text that a body without messages gives the model (TGI: inputs, SGLang: text), or NULL. */
 const struct json *request_prompt_of(const struct json *body);

@@ -76,6 +76,14 @@ static int probe(const struct peek *peek)
 
 /* ---- Reading ---- */
 
+/* What goes on over several lines. */
+enum block {
+    BLOCK_NONE,
+    BLOCK_ARGUMENTS,            /* TGI's, up to a brace alone */
+    BLOCK_LLAMA_TEMPLATE,       /* up to ", example_format: '" */
+    BLOCK_VLLM_TEMPLATE         /* up to the next line of the logger */
+};
+
 struct reading {
     struct import *import;
     struct error *err;
@@ -85,7 +93,8 @@ struct reading {
     struct console_patterns *patterns;
     struct console_events events;
     struct buf plain, block;            /* a line without colours; a form over several lines */
-    int64_t block_line;
+    enum block block_kind;
+    int64_t block_line, block_last;     /* its first line, and the last one so far */
     int64_t context, slots;             /* llama.cpp: all slots together, and how many; NONE */
     int64_t slot_context, default_context;
     int64_t context_line;
@@ -186,19 +195,93 @@ static struct str behind(struct str line, const char *mark)
     return at < 0 ? (struct str){NULL, 0} : str_skip(line, (size_t)at + strlen(mark));
 }
 
-/* TGI prints its arguments over many lines, the last one a brace alone. */
-static int take_block(struct reading *r, struct str line, int64_t number)
+static struct str until(struct str text, const char *end)
 {
-    bool is_end = str_is(str_trim(line), "}") && (line.p[0] == '}');
+    ptrdiff_t at = str_find(text, end);
 
-    buf_str(&r->block, line);
-    buf_putc(&r->block, '\n');
-    if (!is_end && r->block.n < LINE_BYTES)
-        return OK;
-    int rc = is_end ? take_repr(r, buf_view(&r->block), r->block_line) : OK;
-    (void)number;
+    return at < 0 ? (struct str){NULL, 0} : str_first(text, (size_t)at);
+}
+
+static int put_template(struct reading *r, struct str text)
+{
+    struct json value = {.type = JSON_STRING, .text = str_trim(text), .line = r->block_line};
+
+    return value.text.n ? server_settings_member(r->settings, "chat_template", &value, r->err) : OK;
+}
+
+/* vLLM's processes put their name before every line: "(APIServer pid=7) ". */
+static struct str without_process(struct str line)
+{
+    ptrdiff_t end = str_starts(line, "(") ? str_find(line, ") ") : -1;
+
+    return end > 0 && str_find(str_first(line, (size_t)end), " pid=") > 0
+               ? str_skip(line, (size_t)end + 2)
+               : line;
+}
+
+static bool begins_a_record(struct str line)
+{
+    static const char *const LEVELS[] = {"INFO ", "WARNING ", "ERROR ", "DEBUG ", "INFO:", "WARNING:"};
+
+    for (size_t i = 0; i < sizeof LEVELS / sizeof *LEVELS; i++)
+        if (str_starts(line, LEVELS[i]))
+            return true;
+    return false;
+}
+
+static void begin_block(struct reading *r, enum block kind, int64_t line, struct str first)
+{
+    r->block_kind = kind;
+    r->block_line = r->block_last = line;
     buf_clear(&r->block);
-    return rc;
+    buf_str(&r->block, first);
+}
+
+static int end_block(struct reading *r, enum block kind, struct str text)
+{
+    r->block_kind = BLOCK_NONE;
+    return kind == BLOCK_ARGUMENTS ? take_repr(r, text, r->block_line) : put_template(r, text);
+}
+
+static bool is_end_of_block(const struct reading *r, struct str line, size_t *keeps)
+{
+    ptrdiff_t at;
+
+    *keeps = 0;
+    switch (r->block_kind) {
+    case BLOCK_ARGUMENTS:
+        *keeps = line.n;
+        return str_is(str_trim(line), "}") && line.p[0] == '}';
+    case BLOCK_LLAMA_TEMPLATE:
+        at = str_find(line, ", example_format: '");
+        *keeps = at > 0 ? (size_t)at : 0;
+        return at >= 0;
+    case BLOCK_VLLM_TEMPLATE:
+        return begins_a_record(line);
+    case BLOCK_NONE:
+        break;
+    }
+    return true;
+}
+
+/* Empty lines are not told one by one: the numbers of the lines tell how many there were. *is_over: the
+ * line stands behind the block and says something of its own. */
+static int take_block(struct reading *r, struct str line, int64_t number, bool *is_over)
+{
+    enum block kind = r->block_kind;
+    size_t keeps = 0;
+
+    if (kind == BLOCK_VLLM_TEMPLATE)
+        line = without_process(line);
+    bool is_end = is_end_of_block(r, line, &keeps);
+    *is_over = is_end && kind == BLOCK_VLLM_TEMPLATE;
+    if (!is_end || keeps > 0)
+        buf_repeat(&r->block, '\n', number > r->block_last ? (size_t)(number - r->block_last) : 1);
+    r->block_last = number;
+    buf_str(&r->block, is_end ? str_first(line, keeps) : line);
+    if (r->block.n > LINE_BYTES)
+        r->block_kind = BLOCK_NONE;     /* no such block: its end was never printed */
+    return is_end && r->block_kind != BLOCK_NONE ? end_block(r, kind, buf_view(&r->block)) : OK;
 }
 
 static int take_arguments(struct reading *r, struct str line, int64_t number)
@@ -216,9 +299,7 @@ static int take_arguments(struct reading *r, struct str line, int64_t number)
         return OK;
     if (str_find(rest, "}") >= 0)       /* all on one line */
         return take_repr(r, str_from(rest.p - 1, rest.n + 1), number);
-    r->block_line = number;
-    buf_clear(&r->block);
-    buf_puts(&r->block, "{\n");
+    begin_block(r, BLOCK_ARGUMENTS, number, str_of("{"));
     return OK;
 }
 
@@ -244,11 +325,37 @@ static int put_text(struct reading *r, const char *name, struct str text, int64_
                                          : OK;
 }
 
-static struct str until(struct str text, const char *end)
-{
-    ptrdiff_t at = str_find(text, end);
 
-    return at < 0 ? (struct str){NULL, 0} : str_first(text, (size_t)at);
+/* The template that the server says it uses, on one line or many. */
+static int begin_template(struct reading *r, struct str line, int64_t number)
+{
+    struct str llama = behind(line, "chat template, chat_template: ");
+    struct str vllm = behind(line, "Using supplied chat template:");
+
+    if (llama.p && str_find(llama, ", example_format: '") >= 0) {
+        r->block_line = number;
+        return put_template(r, until(llama, ", example_format: '"));
+    }
+    if (llama.p)
+        begin_block(r, BLOCK_LLAMA_TEMPLATE, number, llama);
+    if (vllm.p && r->server == SERVER_VLLM)
+        begin_block(r, BLOCK_VLLM_TEMPLATE, number, str_trim(vllm));
+    return OK;
+}
+
+/* The window that the engine made of the model's own: vLLM's max_seq_len, SGLang's context_len. */
+static int take_window(struct reading *r, struct str line, int64_t number)
+{
+    int64_t n;
+
+    if ((r->server == SERVER_VLLM && str_find(line, "engine") >= 0 &&
+         number_behind(line, "max_seq_len=", &n)) ||
+        (r->server == SERVER_SGLANG && str_find(line, "max_total_num_tokens=") >= 0 &&
+         number_behind(line, "context_len=", &n))) {
+        r->context = n;
+        r->context_line = number;
+    }
+    return OK;
 }
 
 static int take_llama(struct reading *r, struct str line, int64_t number)
@@ -341,11 +448,20 @@ static int take_line(struct reading *r, const struct console_piece *piece)
         console_strip(&r->plain, line);
         line = buf_view(&r->plain);
     }
-    if (r->block.n > 0)
-        return take_block(r, line, piece->line);
+    if (r->block_kind != BLOCK_NONE) {
+        bool is_over = false;
+
+        rc = take_block(r, line, piece->line, &is_over);
+        if (rc != OK || !is_over)
+            return rc;
+    }
     rc = match_patterns(r, line, piece);
     if (rc == OK)
         rc = take_arguments(r, line, piece->line);
+    if (rc == OK)
+        rc = begin_template(r, line, piece->line);
+    if (rc == OK)
+        rc = take_window(r, line, piece->line);
     if (rc == OK && (r->server == SERVER_LLAMA_CPP || r->server == SERVER_OLLAMA))
         rc = take_llama(r, line, piece->line);
     if (rc == OK && r->server == SERVER_OLLAMA)
