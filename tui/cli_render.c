@@ -278,7 +278,9 @@ static const struct json *tokens_beside(struct rendering *r, const char *path)
     struct str folder = str_of(path);
     const struct json *tokens = NULL;
 
-    while (folder.n && folder.p[folder.n - 1] != '/')
+    if (str_ends(folder, ".gguf"))
+        folder = str_of(path);          /* it brings its tokens itself */
+    while (folder.n && folder.p[folder.n - 1] != '/' && !str_ends(folder, ".gguf"))
         folder.n--;
     if (chat_special_tokens(folder.n ? arena_strndup(r->templates, folder.p, folder.n) : ".", r->templates,
                             &tokens, &r->err) != OK)
