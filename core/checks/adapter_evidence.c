@@ -92,6 +92,18 @@ void key_list_read(const char *text, struct arena *arena, struct key_list *out)
     }
 }
 
+void evidence_of_loading(struct check_ctx *ctx, const struct event *event)
+{
+    const struct event *raised = NULL, *last = NULL;
+
+    while ((raised = facts_event(ctx->facts, "exception", raised)))
+        if (raised->source_id == event->source_id && raised->line <= event->line && raised->text &&
+            strstr(raised->text, "state_dict"))
+            last = raised;
+    if (last)
+        evidence_event(ctx, last);
+}
+
 const struct artefact *adapter_of_run(const struct run_facts *facts)
 {
     for (size_t i = 0; i < facts->n_artefacts; i++) {

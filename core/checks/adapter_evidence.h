@@ -18,6 +18,9 @@ void key_list_read(const char *text, struct arena *arena, struct key_list *out);
 bool key_is_head(const char *key);
 bool key_is_buffer(const char *key);
 
+/* The exception of the loader that lists this line among what does not fit, as evidence: it ended the log. */
+void evidence_of_loading(struct check_ctx *ctx, const struct event *event);
+
 /* The adapter that is judged: the served one when there is one, else the one that was trained; a file,
  * not a list of names. NULL: none was imported. */
 const struct artefact *adapter_of_run(const struct run_facts *facts);

@@ -25,9 +25,17 @@ static bool produced_adapter(const struct run_facts *facts)
     return false;
 }
 
-static bool is_base_name(const struct run_facts *facts, const char *name)
+/* What the adapter was made on, by its own config, else by the training arguments. */
+static const struct setting *base_of(const struct run_facts *facts)
 {
     const struct setting *base = facts_setting_on(facts, SIDE_ADAPTER, "base_model_name_or_path");
+
+    return is_stated(base) ? base : facts_setting_on(facts, SIDE_TRAIN, "model_name_or_path");
+}
+
+static bool is_base_name(const struct run_facts *facts, const char *name)
+{
+    const struct setting *base = base_of(facts);
 
     return is_stated(base) && name &&
            (strcmp(name, base->value) == 0 || base_names_agree(name, base->value) == 1);
@@ -66,7 +74,7 @@ static void base_alone(struct check_ctx *ctx, const struct serving *serving)
         !is_base_name(facts, model->value) || is_merged(facts, serving))
         return;
     evidence_setting(ctx, model);
-    evidence_setting(ctx, facts_setting_on(facts, SIDE_ADAPTER, "base_model_name_or_path"));
+    evidence_setting(ctx, base_of(facts));
     (void)check_warn(ctx, is_request ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY, "serving",
                      "the base %s is %s without any adapter, and the run made one", model->value,
                      is_request ? "asked for" : "served");

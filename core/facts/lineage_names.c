@@ -46,7 +46,7 @@ static struct str name_in_cache(struct str path)
     return name;
 }
 
-/* Lower case, blanks and '_' as '-'. */
+/* Lower case, blanks, '_' and the ':' of a tag as '-'. */
 static size_t plain_name(const char *text, char out[NAME_BYTES])
 {
     struct str last = last_component(str_of(text));
@@ -57,7 +57,7 @@ static size_t plain_name(const char *text, char out[NAME_BYTES])
     for (size_t i = 0; i < last.n && n + 1 < NAME_BYTES; i++) {
         unsigned char c = (unsigned char)last.p[i];
 
-        out[n++] = (char)(c == '_' || c == ' ' ? '-' : tolower(c));
+        out[n++] = (char)(strchr("_ :", c) ? '-' : tolower(c));
     }
     out[n] = '\0';
     return n;
@@ -83,7 +83,7 @@ static void drop_packing(char *name, size_t *n)
         "-gguf",     "-hf",          "-4bit",   "-8bit",             "-int4",     "-int8",
         "-fp8",      "-fp8-dynamic", "-nf4",    "-mlx",              "-bf16",     "-fp16",
         "-f16",      "-w4a16",       "-w8a8",   "-gptq-4bit",        "-exl2",     "-hqq",
-        "-quantized", "-quantised"};
+        "-quantized", "-quantised", "-latest"};
     bool more = true;
 
     while (more) {
@@ -130,6 +130,19 @@ static bool base_name(const char *text, char out[NAME_BYTES])
     return !is_generic(out);
 }
 
+/* "llama3.2:1b" and "Llama-3.2-1B" */
+static bool same_but_dashes(const char *a, const char *b)
+{
+    for (;;) {
+        a += strspn(a, "-");
+        b += strspn(b, "-");
+        if (*a != *b || !*a)
+            return *a == *b;
+        a++;
+        b++;
+    }
+}
+
 int base_names_agree(const char *a, const char *b)
 {
     char x[NAME_BYTES], y[NAME_BYTES];
@@ -139,7 +152,7 @@ int base_names_agree(const char *a, const char *b)
     bool is_name = base_name(a, x), other_is_name = base_name(b, y);
     if (!is_name || !other_is_name)
         return is_name == other_is_name && strcasecmp(a, b) == 0 && x[0] ? 1 : -1;
-    return strcmp(x, y) == 0;
+    return same_but_dashes(x, y);
 }
 
 /* Without the words for its tuning. */
@@ -172,11 +185,11 @@ bool base_names_differ_in_tuning(const char *a, const char *b)
 {
     char x[NAME_BYTES], y[NAME_BYTES];
 
-    if (!a || !b || !base_name(a, x) || !base_name(b, y) || strcmp(x, y) == 0)
+    if (!a || !b || !base_name(a, x) || !base_name(b, y) || same_but_dashes(x, y))
         return false;
     drop_tuning(x);
     drop_tuning(y);
-    return x[0] && strcmp(x, y) == 0;
+    return x[0] && same_but_dashes(x, y);
 }
 
 /* ---- Hashes ---- */

@@ -15,6 +15,8 @@ static void a_quantised_copy_has_the_name_of_its_model(void **state)
     assert_int_equal(base_names_agree("TheBloke/Mistral-7B-v0.1-GPTQ", "mistralai/Mistral-7B-v0.1"), 1);
     assert_int_equal(base_names_agree("Qwen/Qwen2.5-7B-Instruct-AWQ", "/data/qwen2.5-7b-instruct"), 1);
     assert_int_equal(base_names_agree("llama-3.2-1b.Q4_K_M.gguf", "Llama-3.2-1B"), 1);
+    assert_int_equal(base_names_agree("llama3.2:1b", "meta-llama/Llama-3.2-1B"), 1);
+    assert_int_equal(base_names_agree("llama3.1:8b-instruct-q4_K_M", "Llama-3.1-8B-Instruct"), 1);
     assert_int_equal(
         base_names_agree("/root/.cache/huggingface/hub/models--Qwen--Qwen2.5-0.5B/snapshots/"
                          "060db6499f32faf8b98477b0a26969ef7d8b9987",

@@ -88,7 +88,8 @@ static void hashes_pair_the_outputs_of_one_prompt(void **state)
 }
 
 static const char ROWS[] =
-    "{\"prompt\": \"hello\", \"base\": \"Hello! How can I help?\", \"finetuned\": \"Hello! How can I help?\"}\n"
+    "{\"prompt\": \"hello\", \"base\": \"Hello! How can I help?\","
+    " \"finetuned\": \"Hello! How can I help?\"}\n"
     "{\"prompt\": \"where\", \"base\": \"I am not sure.\", \"finetuned\": \"Open the account page now.\"}\n"
     "{\"prompt\": \"when\", \"base\": \"It may take some days to arrive there\","
     " \"finetuned\": \"It may take some days to arrive here\"}\n";

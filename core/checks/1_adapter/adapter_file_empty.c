@@ -172,6 +172,7 @@ static void by_message(struct check_ctx *ctx)
         if (!event->pattern || strcmp(event->pattern, "size-mismatch") != 0 || strcmp(saved, "[0]") != 0)
             continue;
         evidence_event(ctx, event);
+        evidence_of_loading(ctx, event);
         (void)check_fail(ctx, CONFIDENCE_CERTAIN, "message",
                          "the adapter file holds a tensor without values: %s is [0] in it", name);
         return;

@@ -11,7 +11,8 @@
 
 enum { FEWEST_PROMPTS = 3, LAYERS_SHOWN = 3 };
 
-/* F11 from norms alone: rounding to NF4 in blocks of 64 leaves out about 9 % of normally distributed weights. */
+/* F11 from norms alone: rounding to NF4 in blocks of 64 takes about 9 % of normally distributed
+ * weights. */
 #define NF4_ROUNDING 0.0917
 #define WARN_RATIO   1.0
 #define FAIL_RATIO   10.0
@@ -151,7 +152,8 @@ static void by_config(struct check_ctx *ctx)
         bool is_merged = strcmp(source->role, "merged") == 0;
         bool has_weights = has_weights_beside(ctx->facts, source);
         const struct setting *sign = quantised_as_loaded(ctx->facts, source);
-        if (!sign || (!is_merged && !has_weights) || (!is_merged && facts_is_adapter_run(ctx->facts, NULL) != 1))
+        bool is_other = !is_merged && facts_is_adapter_run(ctx->facts, NULL) != 1;
+        if (!sign || is_other || (!is_merged && !has_weights))
             continue;
         if (whole) {
             check_info(ctx, "%s is quantised; a merged model in 16 bit is there too, which it may have been "

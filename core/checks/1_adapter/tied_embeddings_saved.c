@@ -173,8 +173,9 @@ static int run(struct check_ctx *ctx, struct error *err)
         evidence_setting(ctx, modules);
         evidence_setting(ctx, weight_tying);
         (void)check_fail(ctx, CONFIDENCE_STRONG, "trained",
-                         "the embeddings are tied and %s is trained by itself (%s): on loading one of the two "
-                         "overwrites the other", which, modules->name ? modules->name : modules->raw_name);
+                         "the embeddings are tied and %s is trained by itself (%s): on loading one of the "
+                         "two overwrites the other",
+                         which, modules->name ? modules->name : modules->raw_name);
     }
     if (tied == 1 && both) {
         evidence_setting(ctx, by);

@@ -7,6 +7,7 @@
 #include "core/checks/registry.h"
 #include "core/facts/adapter_facts.h"
 #include "core/facts/lineage.h"
+#include "core/facts/serving.h"
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -35,6 +36,7 @@ static bool by_message(struct check_ctx *ctx)
             !strstr(name, "lora_") || strcmp(saved, "[0]") == 0 || strcmp(saved, "[]") == 0)
             continue;
         evidence_event(ctx, event);
+        evidence_of_loading(ctx, event);
         check_begins(ctx, event->step);
         return check_fail(ctx, CONFIDENCE_CERTAIN, "shape",
                           "the adapter is of another model: %s is %s in its file and %s in the model", name,
@@ -206,7 +208,8 @@ static bool is_stated(const struct setting *s)
 static const struct setting *named_base(const struct run_facts *facts, bool *is_served)
 {
     static const char *const SERVED[] = {"base", "base_model", "base_model_name_or_path"};
-    const struct setting *model = facts_setting_on(facts, SIDE_SERVE, "model");
+    const struct serving *serving = facts_serving(facts);
+    const struct setting *model = serving ? serving->model : NULL;
 
     *is_served = true;
     for (size_t i = 0; i < facts->n_settings; i++)
@@ -215,7 +218,7 @@ static const struct setting *named_base(const struct run_facts *facts, bool *is_
                 strcmp(facts->settings[i].raw_name, SERVED[k]) == 0)
                 return &facts->settings[i];
     /* with an adapter beside it the model is its base; alone it may be the merged one */
-    if (is_stated(model) && is_stated(facts_setting_on(facts, SIDE_SERVE, "adapter")) &&
+    if (is_stated(model) && serving->n_adapters > 0 && model != serving->requested &&
         lineage_form_of(model->value) != FORM_ADAPTER)
         return model;
     *is_served = false;

@@ -21,7 +21,8 @@ static void say_unused(struct check_ctx *ctx, const struct event *event, const c
     evidence_event(ctx, event);
     check_begins(ctx, event->step);
     (void)check_warn(ctx, CONFIDENCE_LIKELY, "unused",
-                     "weights of the checkpoint were not used by the class that loaded it, first %s (%s:%lld)",
+                     "weights of the checkpoint were not used by the class that loaded it, first %s "
+                     "(%s:%lld)",
                      name, facts_file_name(ctx->facts, event->source_id), (long long)event->line);
 }
 
