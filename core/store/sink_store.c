@@ -1,44 +1,28 @@
 /* The sink that writes to the cache. See sink.h for the protocol and db.h for batches.
  *
  * Numbers are gathered in blocks of COLUMN_MAX_ROWS, already encoded, and written as they fill;
- * other records are written at once. A batch is committed every BATCH_ROWS records or BATCH_BYTES
- * of blocks. Gathered blocks never hold more than MAX_GATHERED rows, however many series a file
- * has: then all are written, full or not. */
+ * other records are written at once (sink_store_rows.c). A batch is committed every BATCH_ROWS
+ * records or BATCH_BYTES of blocks. Gathered blocks never hold more than MAX_GATHERED rows, however
+ * many series a file has: then all are written, full or not. */
 #include <stdlib.h>
 
 #include "core/base/log.h"
-#include "core/store/blocks.h"
-#include "core/store/db.h"
-#include "core/store/outputs.h"
 #include "core/store/runs.h"
-#include "core/store/sink_backend.h"
+#include "core/store/sink_store_parts.h"
 
 #define BATCH_ROWS   2000
 #define BATCH_BYTES  (1u << 20)
 #define MAX_GATHERED (1u << 19)     /* rows: 16 bytes each, 8 MiB */
 #define MAX_DATASETS 4096
 
-struct store_sink {
-    struct store *store;
-    int64_t source_id;
-    struct point_block *series;
-    int n_series, series_capacity;
-    struct sample_block *datasets;
-    int n_datasets, datasets_capacity;
-    size_t n_gathered;              /* rows in all of them */
-    int64_t next_tensor;
-    size_t batch_rows, batch_bytes;
-};
-
-static int no_memory(struct error *err)
+int sink_no_memory(struct error *err)
 {
     return error_set(err, E_NOMEM, "no memory for the rows of a file");
 }
 
 /* ---- Batches -------------------------------------------------------------------------------- */
 
-/* After a record was written. */
-static int wrote(struct store_sink *sink, size_t bytes, struct error *err)
+int sink_wrote(struct store_sink *sink, size_t bytes, struct error *err)
 {
     sink->batch_rows++;
     sink->batch_bytes += bytes;
@@ -49,19 +33,18 @@ static int wrote(struct store_sink *sink, size_t bytes, struct error *err)
     return db_batch_commit(sink->store, err);
 }
 
-static int prepare(struct store_sink *sink, const char *sql, sqlite3_stmt **out,
-                   struct error *err)
+int sink_prepare(struct store_sink *sink, const char *sql, sqlite3_stmt **out, struct error *err)
 {
     int rc = db_batch_open(sink->store, err);
 
     return rc == OK ? db_prepare(sink->store, sql, out, err) : rc;
 }
 
-static int insert(struct store_sink *sink, sqlite3_stmt *statement, struct error *err)
+int sink_insert(struct store_sink *sink, sqlite3_stmt *statement, struct error *err)
 {
     int rc = db_run(sink->store, statement, err);
 
-    return rc == OK ? wrote(sink, 0, err) : rc;
+    return rc == OK ? sink_wrote(sink, 0, err) : rc;
 }
 
 /* ---- Gathered blocks ------------------------------------------------------------------------ */
@@ -77,7 +60,7 @@ static int write_points(struct store_sink *sink, struct point_block *block, stru
     if (rc != OK)
         return rc;
     sink->n_gathered -= n;
-    return wrote(sink, bytes, err);
+    return sink_wrote(sink, bytes, err);
 }
 
 static int write_samples(struct store_sink *sink, struct sample_block *block, struct error *err)
@@ -91,7 +74,7 @@ static int write_samples(struct store_sink *sink, struct sample_block *block, st
     if (rc != OK)
         return rc;
     sink->n_gathered -= n;
-    return wrote(sink, bytes, err);
+    return sink_wrote(sink, bytes, err);
 }
 
 static int write_all(struct store_sink *sink, struct error *err)
@@ -169,10 +152,10 @@ static int mark(void *self, const struct source *marks, struct error *err)
 {
     struct store_sink *sink = self;
     sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "UPDATE source SET first_wall = ?2, last_wall = ?3, hashed_to = ?4,"
-                     " head_hash = ?5, tail_hash = ?6 WHERE id = ?1",
-                     &statement, err);
+    int rc = sink_prepare(sink,
+                          "UPDATE source SET first_wall = ?2, last_wall = ?3, hashed_to = ?4,"
+                          " head_hash = ?5, tail_hash = ?6 WHERE id = ?1",
+                          &statement, err);
 
     if (rc != OK)
         return rc;
@@ -182,15 +165,15 @@ static int mark(void *self, const struct source *marks, struct error *err)
     db_bind_int(sink->store, statement, 4, marks->hashed_to);
     db_bind_int(sink->store, statement, 5, marks->head_hash);
     db_bind_int(sink->store, statement, 6, marks->tail_hash);
-    return insert(sink, statement, err);
+    return sink_insert(sink, statement, err);
 }
 
 static int close_source(struct store_sink *sink, int64_t read_to, enum source_state state,
                         struct error *err)
 {
     sqlite3_stmt *statement;
-    int rc = prepare(sink, "UPDATE source SET read_to = ?2, state = ?3 WHERE id = ?1", &statement,
-                     err);
+    int rc = sink_prepare(sink, "UPDATE source SET read_to = ?2, state = ?3 WHERE id = ?1",
+                          &statement, err);
 
     if (rc != OK)
         return rc;
@@ -240,29 +223,6 @@ static void abort_source(void *self)
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static int setting(void *self, const struct setting *set, struct error *err)
-{
-    struct store_sink *sink = self;
-    struct store *store = sink->store;
-    sqlite3_stmt *statement;
-    /* The last statement of a file counts, as for Python; its place in the order too. */
-    int rc = prepare(sink,
-                     "INSERT OR REPLACE INTO config_key (source_id, side, raw_name, name, value,"
-                     " type, line) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                     &statement, err);
-
-    if (rc != OK)
-        return rc;
-    db_bind_int(store, statement, 1, sink->source_id);
-    db_bind_text(store, statement, 2, side_name(set->side));
-    db_bind_text(store, statement, 3, set->raw_name);
-    db_bind_text(store, statement, 4, set->name);
-    db_bind_text(store, statement, 5, set->value);
-    db_bind_int(store, statement, 6, (int64_t)set->type);
-    db_bind_count(store, statement, 7, set->line);
-    return insert(sink, statement, err);
-}
-
 static struct point_block *add_series(struct store_sink *sink)
 {
     if (sink->n_series == sink->series_capacity) {
@@ -287,12 +247,13 @@ static int series(void *self, int handle, const char *raw_name, const char *name
     struct point_block *added = add_series(sink);
 
     if (!added)
-        return no_memory(err);
+        return sink_no_memory(err);
     if (handle != sink->n_series - 1)
         BUG("series %d after %d", handle, sink->n_series - 2);
 
-    int rc = prepare(sink, "INSERT INTO series (source_id, raw_name, name) VALUES (?1, ?2, ?3)",
-                     &statement, err);
+    int rc = sink_prepare(sink,
+                          "INSERT INTO series (source_id, raw_name, name) VALUES (?1, ?2, ?3)",
+                          &statement, err);
 
     if (rc != OK)
         return rc;
@@ -303,7 +264,7 @@ static int series(void *self, int handle, const char *raw_name, const char *name
     if (rc != OK)
         return rc;
     added->id = sqlite3_last_insert_rowid(sink->store->db);
-    return wrote(sink, 0, err);
+    return sink_wrote(sink, 0, err);
 }
 
 static int point(void *self, int handle, const struct point *at, struct error *err)
@@ -312,101 +273,13 @@ static int point(void *self, int handle, const struct point *at, struct error *e
     struct point_block *gathered = &sink->series[handle];
 
     if (!point_block_add(gathered, at))
-        return no_memory(err);
+        return sink_no_memory(err);
 
     int rc = gathered_one(sink, err);
 
     if (rc == OK && gathered->n == COLUMN_MAX_ROWS)
         rc = write_points(sink, gathered, err);
     return rc;
-}
-
-static int event(void *self, const struct event *said, struct error *err)
-{
-    struct store_sink *sink = self;
-    struct store *store = sink->store;
-    struct buf captures;
-    sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "INSERT INTO event (source_id, seq, kind, pattern, step, line, byte_off,"
-                     " text, captures) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                     &statement, err);
-
-    if (rc != OK)
-        return rc;
-    buf_init(&captures, ARENA_BATCH_BYTES);
-    for (int i = 0; i < said->n_captures; i++) {
-        buf_puts(&captures, said->captures[i] ? said->captures[i] : "");
-        buf_putc(&captures, '\0');
-    }
-    db_bind_int(store, statement, 1, sink->source_id);
-    db_bind_int(store, statement, 2, said->seq);
-    db_bind_text(store, statement, 3, said->kind ? said->kind : "");
-    db_bind_text(store, statement, 4, said->pattern);
-    db_bind_count(store, statement, 5, said->step);
-    db_bind_count(store, statement, 6, said->line);
-    db_bind_count(store, statement, 7, said->byte);
-    db_bind_text(store, statement, 8, said->text);
-    db_bind_blob(store, statement, 9, captures.n ? captures.p : NULL, captures.n);
-    rc = captures.failed ? no_memory(err) : insert(sink, statement, err);
-    buf_free(&captures);
-    return rc;
-}
-
-static int artefact(void *self, const struct artefact *found, int64_t *id, struct error *err)
-{
-    struct store_sink *sink = self;
-    struct store *store = sink->store;
-    sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "INSERT INTO artefact (source_id, kind, role, path, size, step, sha256)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT h.sha256 FROM source s"
-                     " JOIN file_hash h ON h.device = s.device AND h.inode = s.inode"
-                     " AND h.size = s.size AND h.mtime_ns = s.mtime_ns WHERE s.id = ?1)))",
-                     &statement, err);
-
-    if (rc != OK)
-        return rc;
-    db_bind_int(store, statement, 1, sink->source_id);
-    db_bind_text(store, statement, 2, found->kind ? found->kind : "");
-    db_bind_text(store, statement, 3, found->role);
-    db_bind_text(store, statement, 4, found->path);
-    db_bind_count(store, statement, 5, found->size);
-    db_bind_count(store, statement, 6, found->step);
-    db_bind_text(store, statement, 7, found->sha256);
-    rc = db_run(store, statement, err);
-    if (rc != OK)
-        return rc;
-    *id = sqlite3_last_insert_rowid(store->db);
-    return wrote(sink, 0, err);
-}
-
-static int tensor(void *self, int64_t artefact_id, const struct tensor *of, struct error *err)
-{
-    struct store_sink *sink = self;
-    struct store *store = sink->store;
-    uint8_t bits[8], delta_bits[8];
-    sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "INSERT INTO tensor (artefact_id, ord, name, dtype, shape, n_values, norm,"
-                     " n_nonzero, n_nonfinite, delta_norm, content_hash)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                     &statement, err);
-
-    if (rc != OK)
-        return rc;
-    db_bind_int(store, statement, 1, artefact_id);
-    db_bind_int(store, statement, 2, sink->next_tensor++);
-    db_bind_text(store, statement, 3, of->name ? of->name : "");
-    db_bind_text(store, statement, 4, of->dtype);
-    db_bind_text(store, statement, 5, of->shape);
-    db_bind_count(store, statement, 6, of->n_values);
-    db_bind_double(store, statement, 7, of->norm, bits);
-    db_bind_count(store, statement, 8, of->n_nonzero);
-    db_bind_count(store, statement, 9, of->n_nonfinite);
-    db_bind_double(store, statement, 10, of->delta_norm, delta_bits);
-    db_bind_int(store, statement, 11, of->content_hash);
-    return insert(sink, statement, err);
 }
 
 static struct sample_block *add_dataset(struct store_sink *sink)
@@ -437,12 +310,12 @@ static int dataset(void *self, const struct dataset *set, int64_t *id, struct er
     struct sample_block *added = add_dataset(sink);
 
     if (!added)
-        return no_memory(err);
+        return sink_no_memory(err);
 
-    int rc = prepare(sink,
-                     "INSERT INTO dataset (source_id, name, split, form, columns, n_rows,"
-                     " n_unreadable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                     &statement, err);
+    int rc = sink_prepare(sink,
+                          "INSERT INTO dataset (source_id, name, split, form, columns, n_rows,"
+                          " n_unreadable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                          &statement, err);
 
     if (rc != OK)
         return rc;
@@ -458,7 +331,7 @@ static int dataset(void *self, const struct dataset *set, int64_t *id, struct er
         return rc;
     added->id = sqlite3_last_insert_rowid(store->db);
     *id = added->id;
-    return wrote(sink, 0, err);
+    return sink_wrote(sink, 0, err);
 }
 
 static struct sample_block *find_dataset(struct store_sink *sink, int64_t id)
@@ -475,7 +348,7 @@ static int sample(void *self, int64_t dataset_id, const struct sample *row, stru
     struct sample_block *gathered = find_dataset(sink, dataset_id);
 
     if (!sample_block_add(gathered, row))
-        return no_memory(err);
+        return sink_no_memory(err);
 
     int rc = gathered_one(sink, err);
 
@@ -490,11 +363,11 @@ static int dataset_done(void *self, int64_t dataset_id, const struct dataset *do
     struct store_sink *sink = self;
     struct store *store = sink->store;
     sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "UPDATE dataset SET form = coalesce(?2, form),"
-                     " columns = coalesce(?3, columns), n_rows = ?4, n_unreadable = ?5"
-                     " WHERE id = ?1",
-                     &statement, err);
+    int rc = sink_prepare(sink,
+                          "UPDATE dataset SET form = coalesce(?2, form),"
+                          " columns = coalesce(?3, columns), n_rows = ?4, n_unreadable = ?5"
+                          " WHERE id = ?1",
+                          &statement, err);
 
     if (rc != OK)
         return rc;
@@ -503,52 +376,7 @@ static int dataset_done(void *self, int64_t dataset_id, const struct dataset *do
     db_bind_text(store, statement, 3, done->columns);
     db_bind_count(store, statement, 4, done->n_rows);
     db_bind_count(store, statement, 5, done->n_unreadable);
-    return insert(sink, statement, err);
-}
-
-static int after(struct store_sink *sink, int rc, struct error *err)
-{
-    return rc == OK ? wrote(sink, 0, err) : rc;
-}
-
-static int generation(void *self, const struct generation *made, struct error *err)
-{
-    struct store_sink *sink = self;
-
-    return after(sink, output_put_generation(sink->store, sink->source_id, made, err), err);
-}
-
-static int eval_suite(void *self, const struct eval_suite *suite, int64_t *id, struct error *err)
-{
-    struct store_sink *sink = self;
-
-    return after(sink, output_put_suite(sink->store, sink->source_id, suite, id, err), err);
-}
-
-static int eval_item(void *self, int64_t suite_id, const struct eval_item *item, struct error *err)
-{
-    struct store_sink *sink = self;
-
-    return after(sink, output_put_item(sink->store, suite_id, item, err), err);
-}
-
-static int note(void *self, const struct note *said, struct error *err)
-{
-    struct store_sink *sink = self;
-    sqlite3_stmt *statement;
-    int rc = prepare(sink,
-                     "INSERT INTO note (source_id, severity, line, byte_off, message)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5)",
-                     &statement, err);
-
-    if (rc != OK)
-        return rc;
-    db_bind_int(sink->store, statement, 1, sink->source_id);
-    db_bind_int(sink->store, statement, 2, (int64_t)said->severity);
-    db_bind_count(sink->store, statement, 3, said->line);
-    db_bind_count(sink->store, statement, 4, said->byte);
-    db_bind_text(sink->store, statement, 5, said->message);
-    return insert(sink, statement, err);
+    return sink_insert(sink, statement, err);
 }
 
 /* ---- Between sources ------------------------------------------------------------------------ */
@@ -578,19 +406,19 @@ static void close_sink(void *self)
 
 static const struct sink_backend store_backend = {
     .begin = begin,
-    .setting = setting,
+    .setting = row_setting,
     .series = series,
     .point = point,
-    .event = event,
-    .artefact = artefact,
-    .tensor = tensor,
+    .event = row_event,
+    .artefact = row_artefact,
+    .tensor = row_tensor,
     .dataset = dataset,
     .sample = sample,
     .dataset_done = dataset_done,
-    .generation = generation,
-    .eval_suite = eval_suite,
-    .eval_item = eval_item,
-    .note = note,
+    .generation = row_generation,
+    .eval_suite = row_eval_suite,
+    .eval_item = row_eval_item,
+    .note = row_note,
     .mark = mark,
     .end = end,
     .abort = abort_source,
@@ -604,7 +432,7 @@ int sink_open_store(struct sink **out, struct store *store, struct error *err)
     struct store_sink *sink = calloc(1, sizeof *sink);
 
     if (!sink)
-        return no_memory(err);
+        return sink_no_memory(err);
     sink->store = store;
     return sink_open_backend(out, &store_backend, sink, err);
 }
