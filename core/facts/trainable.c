@@ -371,12 +371,14 @@ static double config_number(const struct run_facts *facts, const char *name)
     return setting_number(facts_setting_on(facts, SIDE_MODEL, name), &value) ? value : 0.0;
 }
 
-static double linear_parameters(const char *name, double rank, const double sizes[3], bool is_dora)
+static double linear_parameters(const char *name, double rank, const double sizes[4], bool is_dora)
 {
-    double hidden = sizes[0], kv = sizes[1], wide = sizes[2];
+    double hidden = sizes[0], kv = sizes[1], wide = sizes[2], heads = sizes[3];
 
-    if (strcmp(name, "q_proj") == 0 || strcmp(name, "o_proj") == 0)
-        return lora_parameters(rank, hidden, hidden, is_dora);
+    if (strcmp(name, "q_proj") == 0)
+        return lora_parameters(rank, hidden, heads, is_dora);
+    if (strcmp(name, "o_proj") == 0)
+        return lora_parameters(rank, heads, hidden, is_dora);
     if (strcmp(name, "k_proj") == 0 || strcmp(name, "v_proj") == 0)
         return lora_parameters(rank, hidden, kv, is_dora);
     if (strcmp(name, "gate_proj") == 0 || strcmp(name, "up_proj") == 0)
@@ -388,7 +390,8 @@ static double linear_parameters(const char *name, double rank, const double size
 
 static bool has_llama_shape(const struct run_facts *facts)
 {
-    static const char *const types[] = {"llama", "mistral", "qwen2"};
+    static const char *const types[] = {"llama",  "mistral", "qwen2", "qwen3",  "gemma",
+                                        "gemma2", "smollm3", "olmo2", "granite"};
     const struct setting *type = facts_setting_on(facts, SIDE_MODEL, "model_type");
 
     for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++)
@@ -406,6 +409,7 @@ double lora_expected(const struct run_facts *facts, const struct targets *target
     double heads = config_number(facts, "num_attention_heads");
     double kv_heads = config_number(facts, "num_key_value_heads");
     double wide = config_number(facts, "intermediate_size"), rank = 0.0, sum = 0.0;
+    double head = config_number(facts, "head_dim");
     const struct setting *subset = facts_setting_on(facts, SIDE_ADAPTER, "layers_to_transform");
     bool is_dora = facts_bool(facts, "use_dora") == 1;
     size_t n = targets->form == TARGETS_ALL ? sizeof all / sizeof all[0] : targets->n;
@@ -417,7 +421,10 @@ double lora_expected(const struct run_facts *facts, const struct targets *target
     if (kv_heads <= 0.0)
         kv_heads = heads;
 
-    const double sizes[3] = {hidden, hidden / heads * kv_heads, wide};
+    if (head <= 0.0)
+        head = hidden / heads;
+
+    const double sizes[4] = {hidden, head * kv_heads, wide, head * heads};
 
     for (size_t i = 0; i < n; i++)
         sum += linear_parameters(targets->form == TARGETS_ALL ? all[i] : targets->names[i], rank,

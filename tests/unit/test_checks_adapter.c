@@ -358,6 +358,31 @@ static void the_served_base_is_held_against_the_adapters(void **state)
     assert_int_equal(by_names("base", "Qwen/Qwen2.5-7B"), VERDICT_UNKNOWN);
 }
 
+static enum verdict by_family(const char *own, const char *type)
+{
+    struct fake_run *run = lora();
+    struct check_result r;
+    int64_t config = fake_source(run, "/fake/base/config.json", "hf_model");
+
+    fake_last_source(run)->role = "base";
+    fake_setting_on(run, SIDE_MODEL, "model_type", type);
+    fake_last_setting(run)->source_id = config;
+    fake_setting_on(run, SIDE_ADAPTER, "base_model_name_or_path", own);
+    fake_check(run, &check_wrong_adapter, &r);
+    enum verdict verdict = r.verdict;
+    fake_run_free(run);
+    return verdict;
+}
+
+static void a_base_of_another_family_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(by_family("Qwen/Qwen2.5-7B", "llama"), VERDICT_FAIL);
+    assert_int_equal(by_family("Qwen/Qwen2.5-7B", "qwen2"), VERDICT_UNKNOWN);
+    assert_int_equal(by_family("xtuner/llava-llama-3-8b", "llava"), VERDICT_UNKNOWN);
+    assert_int_equal(by_family("my-model", "llama"), VERDICT_UNKNOWN);
+}
+
 static struct fake_run *project_run(const char *name, const char *folder, const char *hash, double loss)
 {
     struct fake_run *run = lora();
@@ -433,6 +458,7 @@ int main(void)
         cmocka_unit_test(an_adapter_of_a_wider_model_fails),
         cmocka_unit_test(torchs_message_about_shapes_fails),
         cmocka_unit_test(the_served_base_is_held_against_the_adapters),
+        cmocka_unit_test(a_base_of_another_family_fails),
         cmocka_unit_test(the_adapter_of_another_run_fails),
         cmocka_unit_test(the_same_training_twice_may_end_in_the_same_bytes),
         cmocka_unit_test(what_it_started_from_is_not_another_runs),

@@ -100,7 +100,8 @@ static void read_messages(struct check_ctx *ctx, struct messages *out)
     while ((event = facts_event(ctx->facts, "adapter-not-loaded", event))) {
         const char *pattern = event->pattern ? event->pattern : "";
 
-        if (strcmp(pattern, "missing-adapter-keys") == 0)
+        if (strcmp(pattern, "missing-adapter-keys") == 0 ||
+            strcmp(pattern, "incompatible-lora-keys") == 0)
             read_keys(ctx, event, 1, out);
         else if (strcmp(pattern, "adapter-keys-mismatch") == 0)
             read_keys(ctx, event, 2, out);

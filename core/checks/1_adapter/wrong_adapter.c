@@ -177,6 +177,49 @@ static const struct setting *with_role(const struct run_facts *facts, const char
     return NULL;
 }
 
+/* Words in the names of models that leave no doubt of the type in their config. */
+static const struct {
+    const char *word, *type;
+} FAMILIES[] = {
+    {"qwen2", "qwen2"},  {"qwen3", "qwen3"},     {"mistral-7b", "mistral"}, {"llama-2", "llama"},
+    {"llama-3", "llama"}, {"tinyllama", "llama"}, {"gemma-2-", "gemma2"},    {"gemma-3-", "gemma3"},
+    {"phi-3", "phi3"},   {"falcon-7b", "falcon"}, {"chatglm", "chatglm"},    {"gpt2", "gpt2"},
+};
+
+static const char *family_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof FAMILIES / sizeof *FAMILIES; i++)
+        if (str_has_ignoring_case(str_of(name), FAMILIES[i].word))
+            return FAMILIES[i].type;
+    return NULL;
+}
+
+/* Of the text models above: a model with another type may well hold one of them. */
+static bool is_family(const char *type)
+{
+    for (size_t i = 0; i < sizeof FAMILIES / sizeof *FAMILIES; i++)
+        if (strcmp(FAMILIES[i].type, type) == 0)
+            return true;
+    return false;
+}
+
+/* The adapter's base is of one family by its name, the model beside it of another by its config. */
+static bool by_family(struct check_ctx *ctx)
+{
+    static const char *const ROLES[] = {"base", "served", NULL};
+    const struct setting *own = facts_setting_on(ctx->facts, SIDE_ADAPTER, "base_model_name_or_path");
+    const struct setting *type = with_role(ctx->facts, "model_type", ROLES);
+    const char *family = own && own->value ? family_of(own->value) : NULL;
+
+    if (!family || !type || !is_family(type->value) || strncmp(type->value, family, 4) == 0)
+        return false;
+    evidence_setting(ctx, own);
+    evidence_setting(ctx, type);
+    return check_fail(ctx, CONFIDENCE_STRONG, "architecture",
+                      "the adapter was made on %s, the model it is put on is of type %s", own->value,
+                      type->value) == OK;
+}
+
 static bool by_architecture(struct check_ctx *ctx)
 {
     static const char *const NAMES[] = {"model_type", "hidden_size", "num_hidden_layers"};
@@ -398,7 +441,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     if (!by_message(ctx) && has_pairs && !by_depth(ctx, &facts))
         shapes = by_shapes(ctx, &facts);
-    (void)by_architecture(ctx);
+    if (!by_architecture(ctx))
+        (void)by_family(ctx);
     names = by_name(ctx, adapter);
     by_revision(ctx);
     (void)by_hash(ctx, adapter);
