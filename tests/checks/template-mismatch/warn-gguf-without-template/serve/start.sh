@@ -1,0 +1,1 @@
+llama-server -m tram.gguf -c 4096
