@@ -15,6 +15,7 @@
 #define YAML_MAX_BYTES ((size_t)8 << 20)
 #define YAML_MAX_NODES 100000
 #define YAML_MAX_DEPTH 64
+#define FEW_OPENERS    1000 /* that many deep libyaml is still fast */
 
 struct build {
     yaml_document_t *document;
@@ -394,6 +395,46 @@ static int parser_error(const yaml_parser_t *parser, int64_t first_line, struct 
     return rc;
 }
 
+/* At least as many as the values that can stand inside each other, but for those that are indented,
+ * which need many bytes. */
+static size_t count_openers(struct str text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n; i++)
+        n += text.p[i] == '[' || text.p[i] == '{' ||
+             ((text.p[i] == '-' || text.p[i] == '?') && i + 1 < text.n && text.p[i + 1] <= ' ');
+    return n;
+}
+
+/* libyaml's loader looks at every open bracket again for each token, so that 100,000 of them take
+ * minutes: by events it stops at the limit. What is not YAML is the loader's to tell. */
+static int check_depth(struct str text, int64_t first_line, struct error *err)
+{
+    yaml_parser_t parser;
+    yaml_event_t event;
+    bool is_end = false;
+    int depth = 0, rc = OK;
+
+    if (count_openers(text) <= FEW_OPENERS)
+        return OK;
+    if (!yaml_parser_initialize(&parser))
+        return error_set(err, E_NOMEM, "yaml parser");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
+    while (rc == OK && !is_end && yaml_parser_parse(&parser, &event)) {
+        depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
+        depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        is_end = event.type == YAML_STREAM_END_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
+        if (depth > YAML_MAX_DEPTH) {
+            rc = error_set(err, E_LIMIT, "nested more than %d deep", YAML_MAX_DEPTH);
+            error_at(err, NULL, first_line + (int64_t)event.start_mark.line, NONE);
+        }
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return rc;
+}
+
 static int parse_from(struct str text, int64_t first_line, struct arena *arena,
                       const struct json **out, struct error *err)
 {
@@ -406,6 +447,9 @@ static int parse_from(struct str text, int64_t first_line, struct arena *arena,
     if (text.n > YAML_MAX_BYTES)
         return error_set(err, E_LIMIT, "%zu bytes of YAML, at most %zu are read", text.n,
                          YAML_MAX_BYTES);
+    rc = check_depth(text, first_line, err);
+    if (rc != OK)
+        return rc;
     if (!yaml_parser_initialize(&parser))
         return error_set(err, E_NOMEM, "yaml parser");
     yaml_parser_set_input_string(&parser, (const unsigned char *)(text.n ? text.p : ""), text.n);

@@ -157,6 +157,37 @@ static void aliases_that_explode_or_contain_themselves_are_refused(void **state)
     assert_int_equal(parse(f, deep), E_LIMIT);
 }
 
+/* The loader alone needs minutes for these, and then tells that they do not end. */
+static void thousands_of_open_brackets_are_refused_before_they_are_loaded(void **state)
+{
+    static const char *const OPENERS[] = {"[", "{", "- ", "? ", "{a: ["};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof OPENERS / sizeof *OPENERS; i++) {
+        struct buf text;
+
+        buf_init(&text, 1 << 20);
+        buf_puts(&text, "lora_r: 8\nx:\n  ");
+        for (size_t k = 0; k < 20000; k++)
+            buf_puts(&text, OPENERS[i]);
+        assert_int_equal(parse(f, text.p), E_LIMIT);
+        assert_int_equal(f->err.line, 3);
+        buf_free(&text);
+    }
+}
+
+static void a_long_list_is_not_deep(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (size_t k = 0; k < 3000; k++)
+        buf_puts(&text, "- [1, {a: b}]\n");
+    assert_int_equal(parse(f, text.p), OK);
+    buf_free(&text);
+}
+
 static void an_empty_file_is_null(void **state)
 {
     struct fixture *f = *state;
@@ -196,6 +227,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_name_the_line, setup, teardown),
         cmocka_unit_test_setup_teardown(aliases_that_explode_or_contain_themselves_are_refused,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            thousands_of_open_brackets_are_refused_before_they_are_loaded, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_long_list_is_not_deep, setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_file_is_null, setup, teardown),
         cmocka_unit_test_setup_teardown(front_matter_lies_between_two_lines_of_dashes, setup,
                                         teardown),
