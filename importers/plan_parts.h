@@ -74,6 +74,7 @@ struct loss_rows {
     size_t n;
     double *step, *epoch, *loss; /* NaN: not stated */
     bool is_training;            /* a training marker or a loss was seen */
+    int decimals, digits;        /* the most with which a loss is printed */
 };
 #define LOSS_ROWS_MAX 3000
 /* What cannot be read has no rows; only E_NOMEM is an error. */

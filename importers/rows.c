@@ -15,9 +15,12 @@
 #define LOG_LINE_BYTES    ((size_t)64 << 10)
 #define LOG_MAX_BYTES     ((int64_t)256 << 20)
 #define MENTION_MAX_BYTES ((int64_t)16 << 20)
-/* The shorter of two prints has 4 significant digits or 4 decimals; epochs have 2 decimals. */
+/* Losses that differ by more are never one, however short the print: 4 significant digits or 4
+ * decimals, the shortest that trainers have. Epochs have 2 decimals. */
 #define LOSS_RELATIVE  6e-4
 #define LOSS_ABSOLUTE  6e-5
+/* A mean over the same numbers comes out a little differently in 32 bits than in 64. */
+#define FLOAT_RELATIVE 1e-5
 #define EPOCH_ABSOLUTE 6e-3
 
 struct reader {
@@ -314,6 +317,34 @@ static int read_rows(const struct found *found, struct source_file *file, struct
         &cut, err);
 }
 
+/* How finely a file prints: 1.4629 has four decimals and five digits. Zeros at the end are lost in
+ * most prints, so that the finest of all rows says it. */
+static void see_precision(struct loss_rows *rows)
+{
+    char text[32];
+
+    for (size_t i = 0; i < rows->n; i++) {
+        int digits = 0, decimals = 0, exponent = 0;
+        bool is_fraction = false;
+
+        if (!isfinite(rows->loss[i]) || rows->loss[i] == 0)
+            continue;
+        number_repr(text, fabs(rows->loss[i]));
+        for (const char *at = text; *at; at++) {
+            if (*at == 'e') {
+                exponent = (int)strtol(at + 1, NULL, 10);
+                break;
+            }
+            is_fraction |= *at == '.';
+            decimals += is_fraction && *at != '.';
+            digits += *at != '.' && (digits > 0 || *at != '0');
+        }
+        decimals -= exponent;
+        rows->decimals = decimals > rows->decimals ? decimals : rows->decimals;
+        rows->digits = digits > rows->digits ? digits : rows->digits;
+    }
+}
+
 static double *keep(struct arena *arena, const double *values, size_t n)
 {
     double *kept = arena_array(arena, n + 1, sizeof *kept);
@@ -347,16 +378,31 @@ int rows_read(const struct found *found, struct arena *arena, struct loss_rows *
     free(scratch);
     if (rc == E_NOMEM || !out->loss)
         return error_set(err, E_NOMEM, "no memory for the rows of %s", found->file->shown);
+    see_precision(out);
     return OK; /* what could be read counts */
 }
 
-static bool alike(double a, double b)
+/* Half a unit of the last place that the file prints of a number of this size, and a little. */
+static double rounding(const struct loss_rows *rows, double size)
+{
+    double by_decimals = pow(10, -rows->decimals);
+    double by_digits = pow(10, floor(log10(size)) + 1 - rows->digits);
+
+    return 0.6 * fmax(by_decimals, by_digits);
+}
+
+/* Are losses of the two files equal at the precision of the shorter print? */
+static bool alike(const struct loss_rows *in_a, double a, const struct loss_rows *in_b, double b)
 {
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b))
         return a == b;
-    return fabs(a - b) <= LOSS_ABSOLUTE + LOSS_RELATIVE * fmax(fabs(a), fabs(b));
+    double size = fmax(fabs(a), fabs(b)), apart = fabs(a - b);
+    if (apart == 0)
+        return true;
+    return apart <= LOSS_ABSOLUTE + LOSS_RELATIVE * size &&
+           apart <= fmax(rounding(in_a, size), rounding(in_b, size)) + FLOAT_RELATIVE * size;
 }
 
 /* Rows by step where both files state it, else by epoch, which is printed with two decimals. */
@@ -412,7 +458,7 @@ static int compare_row(const struct loss_rows *a, const struct loss_rows *b,
             break;
         if (!(fabs(places->a[i] - place) <= places->tolerance))
             continue; /* also where a place is NaN */
-        if (alike(a->loss[i], b->loss[j]))
+        if (alike(a, a->loss[i], b, b->loss[j]))
             return 1;
         result = 0;
     }

@@ -85,6 +85,31 @@ static void a_differing_row_keeps_runs_apart(void **state)
     assert_false(rows_are_same(&a, &b));
 }
 
+/* Runs of a sweep lie close together: what differs in a digit that both print is another run. */
+static void runs_that_lie_closer_than_a_short_print_stay_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct loss_rows a = rows_of(f, "a.csv", "metrics_table",
+                                 "step,loss\n1,2.5013\n2,2.4127\n3,2.3301\n4,2.2\n");
+    struct loss_rows b = rows_of(f, "b.csv", "metrics_table",
+                                 "step,loss\n1,2.5018\n2,2.4131\n3,2.3307\n4,2.2004\n");
+    struct loss_rows whole =
+        rows_of(f, "c.csv", "metrics_table",
+                "step,loss\n1,2.50134992599487\n2,2.41265010833740\n3,2.33014988899231\n"
+                "4,2.20004510879516\n");
+    struct loss_rows four_digits =
+        rows_of(f, "d.log", "console_log",
+                "{'loss': '2.501', 'step': 1}\n{'loss': '2.413', 'step': 2}\n"
+                "{'loss': '2.33', 'step': 3}\n{'loss': '2.2', 'step': 4}\n");
+
+    assert_int_equal(whole.n, 4);
+    assert_int_equal(four_digits.n, 4);
+    assert_false(rows_are_same(&a, &b));
+    assert_true(rows_are_same(&a, &whole));
+    assert_true(rows_are_same(&a, &four_digits));
+    assert_true(rows_are_same(&whole, &four_digits));
+}
+
 static void constant_losses_join_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -145,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_state_and_its_console_are_the_same_run),
         CASE(a_differing_row_keeps_runs_apart),
+        CASE(runs_that_lie_closer_than_a_short_print_stay_apart),
         CASE(constant_losses_join_nothing),
         CASE(two_common_rows_are_too_few),
         CASE(a_log_without_a_loss_is_known_to_train_by_its_marker),
