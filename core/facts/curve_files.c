@@ -59,6 +59,7 @@ bool curve_files_go_on(const struct run_facts *facts, const struct series *ancho
 /* ---- Pieces ---- */
 
 struct piece {
+    int64_t first_wall; /* of the earliest record; 0 in all when one does not say it */
     const char *began;
     int64_t source_id;
     struct point_columns points;
@@ -67,7 +68,23 @@ struct piece {
 
 static int by_time(const void *a, const void *b)
 {
-    return strcmp(((const struct piece *)a)->began, ((const struct piece *)b)->began);
+    const struct piece *one = a, *other = b;
+
+    if (one->first_wall != other->first_wall)
+        return one->first_wall < other->first_wall ? -1 : 1;
+    return strcmp(one->began, other->began);
+}
+
+/* The records say when a process began; where a file has no times the names do for all of them. */
+static void sort_by_time(struct piece *pieces, size_t n)
+{
+    bool all_tell = true;
+
+    for (size_t i = 0; i < n; i++)
+        all_tell &= pieces[i].first_wall > 0;
+    for (size_t i = 0; i < n && !all_tell; i++)
+        pieces[i].first_wall = 0;
+    qsort(pieces, n, sizeof *pieces, by_time);
 }
 
 static int64_t first_step(const struct point_columns *p)
@@ -105,7 +122,9 @@ static int load_pieces(const struct run_facts *facts, const struct series *ancho
 
         if (!source)
             continue;
-        pieces[*n] = (struct piece){.began = curve_files_began(source), .source_id = source->id};
+        pieces[*n] = (struct piece){.first_wall = source->first_wall,
+                                    .began = curve_files_began(source),
+                                    .source_id = source->id};
         rc = store_points(cache->store, facts->series[i].id, cache->arena, &pieces[*n].points, err);
         *n += rc == OK && pieces[*n].points.n > 0;
     }
@@ -210,7 +229,8 @@ int curve_files_join(const struct run_facts *facts, const struct series *anchor,
 
     if (rc != OK || n == 0 || !own || curve->source)
         return rc;
-    pieces[n] = (struct piece){.began = curve_files_began(own),
+    pieces[n] = (struct piece){.first_wall = own->first_wall,
+                               .began = curve_files_began(own),
                                .source_id = anchor->source_id,
                                .points = {.n = curve->n,
                                           .value = curve->value,
@@ -220,7 +240,7 @@ int curve_files_join(const struct run_facts *facts, const struct series *anchor,
                                           .segment = curve->segment},
                                .to = curve->n};
     n++;
-    qsort(pieces, n, sizeof *pieces, by_time);
+    sort_by_time(pieces, n);
     while (pieces[at].source_id != anchor->source_id)
         at++;
     if (!choose(pieces, n, at))

@@ -514,6 +514,23 @@ static void a_restart_in_a_new_file_shows_its_own_rows(void **state)
     imported_run_free(run);
 }
 
+/* The clock of one machine was wrong when it named its file, or the files were renamed. */
+static void the_times_in_event_files_order_them_before_their_names(void **state)
+{
+    struct imported_run *run = imported_run_new();
+
+    (void)state;
+    write_events(run->folder, "runs/events.out.tfevents.1700000001.host", 9, 20, 9);
+    write_events(run->folder, "runs/events.out.tfevents.1700000002.host", 1, 10, 9);
+    imported_run_read(run);
+    const struct curve *loss = facts_curve(run->facts, "loss");
+    assert_non_null(loss);
+    assert_int_equal(loss->n, 20);
+    assert_int_equal(loss->step[0], 10);
+    assert_int_equal(loss->n_segments, 2);
+    imported_run_free(run);
+}
+
 static void another_attempt_does_not_go_on(void **state)
 {
     struct imported_run *run = imported_run_new();
@@ -565,6 +582,7 @@ int main(void)
         cmocka_unit_test(in_one_log_rank_0_counts_though_others_print_first),
         cmocka_unit_test_setup_teardown(numbers_of_a_sweep_are_no_processes, set_up, tear_down),
         cmocka_unit_test(a_restart_in_a_new_file_shows_its_own_rows),
+        cmocka_unit_test(the_times_in_event_files_order_them_before_their_names),
         cmocka_unit_test(another_attempt_does_not_go_on),
         cmocka_unit_test(a_metric_that_two_logs_have_is_counted_once),
     };
