@@ -10,8 +10,10 @@
 #include "core/base/hash.h"
 #include "core/store/sink_backend.h"
 
-/* A file with more metrics than this is not a training log; each costs memory until the end. */
+/* Each metric costs memory until the end. What a file has beyond them gets one handle for all, whose
+ * points go nowhere. */
 #define MAX_SERIES 20000
+#define LEFT_OUT   MAX_SERIES
 
 /* Between 2001 and 2096: what is outside is no time of a record. */
 static const double EARLIEST = 1e9, LATEST = 4e9;
@@ -31,6 +33,7 @@ struct sink {
     int n_names;
     int *slots;                 /* open addressing: handle + 1, 0 is free */
     size_t n_slots;             /* a power of two, or 0 */
+    bool has_left_out;          /* metrics beyond MAX_SERIES */
     double first_wall, last_wall;       /* of the points of this source; NaN */
     int64_t next_id;            /* ids of a backend that gives none */
 };
@@ -119,6 +122,7 @@ int sink_begin(struct sink *sink, const struct run *run, const struct source *so
     forget_names(sink);
     sink->failure = (struct error){.status = OK};
     sink->next_id = 1;
+    sink->has_left_out = false;
     sink->first_wall = sink->last_wall = NAN;
     if (sink->backend->begin)
         rc = sink->backend->begin(sink->self, run, source, &met);
@@ -134,6 +138,9 @@ int sink_end(struct sink *sink, int64_t read_to, enum source_state state, struct
     struct error met;
     int rc = ready(sink, err);
 
+    if (rc == OK && sink->has_left_out)
+        rc = sink_note(sink, NOTE_WARN, NONE, NONE, err,
+                       "more than %d different metrics: the others are left out", MAX_SERIES);
     if (rc == OK && sink->backend->end) {
         rc = sink->backend->end(sink->self, read_to, state, &met);
         if (rc != OK && err)
@@ -232,15 +239,23 @@ int sink_series(struct sink *sink, const char *raw_name, const char *name, int *
         *handle = found;
         return OK;
     }
-    if (sink->n_names >= MAX_SERIES)
-        rc = error_set(&met, E_LIMIT, "more than %d different metrics in one file", MAX_SERIES);
-    else
-        rc = add_name(sink, raw_name, hash, &met);
+    if (sink->n_names >= MAX_SERIES) {
+        sink->has_left_out = true;
+        *handle = LEFT_OUT;
+        return OK;
+    }
+    rc = add_name(sink, raw_name, hash, &met);
     if (rc == OK && sink->backend->series)
         rc = sink->backend->series(sink->self, sink->n_names - 1, raw_name, name, &met);
     if (rc == OK)
         *handle = sink->n_names - 1;
     return result(sink, rc, &met, err);
+}
+
+static void need_handle(const struct sink *sink, int handle)
+{
+    if (handle < 0 || (handle >= sink->n_names && handle != LEFT_OUT))
+        BUG("handle %d of %d series", handle, sink->n_names);
 }
 
 /* fmin and fmax pass over NaN. */
@@ -278,8 +293,9 @@ int sink_point(struct sink *sink, int handle, const struct point *point, struct 
         note_time(sink, point->wall);
     if (rc != OK || !sink->backend->point)
         return rc;
-    if (handle < 0 || handle >= sink->n_names)
-        BUG("handle %d of %d series", handle, sink->n_names);
+    need_handle(sink, handle);
+    if (handle == LEFT_OUT)
+        return OK;
     rc = sink->backend->point(sink->self, handle, point, &met);
     return result(sink, rc, &met, err);
 }
@@ -295,7 +311,8 @@ static int each_point(struct sink *sink, const struct point_row *row, struct err
 
     for (size_t i = 0; rc == OK && i < row->n; i++) {
         point.value = row->values[i];
-        rc = sink->backend->point(sink->self, row->handles[i], &point, err);
+        if (row->handles[i] != LEFT_OUT)
+            rc = sink->backend->point(sink->self, row->handles[i], &point, err);
     }
     return rc;
 }
@@ -310,8 +327,7 @@ int sink_point_row(struct sink *sink, const struct point_row *row, struct error 
     if (rc != OK || !sink->backend->point)
         return rc;
     for (size_t i = 0; i < row->n; i++)
-        if (row->handles[i] < 0 || row->handles[i] >= sink->n_names)
-            BUG("handle %d of %d series", row->handles[i], sink->n_names);
+        need_handle(sink, row->handles[i]);
     rc = each_point(sink, row, &met);
     return result(sink, rc, &met, err);
 }
@@ -461,13 +477,14 @@ int sink_note(struct sink *sink, enum note_severity severity, int64_t line, int6
     va_list args;
     int rc = ready(sink, err);
 
-    if (rc != OK || !sink->backend->note)
+    /* A limit breaks nothing in the store, and what met it is still to be told. */
+    if ((rc != OK && rc != E_LIMIT) || !sink->backend->note)
         return rc;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     rc = sink->backend->note(sink->self, &note, &met);
-    return result(sink, rc, &met, err);
+    return sink->failure.status == E_LIMIT && rc == OK ? OK : result(sink, rc, &met, err);
 }
 
 /* ---- Between sources ------------------------------------------------------------------------ */

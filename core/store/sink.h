@@ -21,7 +21,7 @@
  * Begin deletes what the source held before and inserts anew in batches inside transactions; a
  * reader sees whole batches only. sink_abort keeps nothing of the source but its notes, and marks
  * it damaged. The store's errors come out of the call that met them and of every later one, until
- * the source is given up; a sink_end that fails gives it up.
+ * the source is given up; after E_LIMIT notes are still taken; a sink_end that fails gives it up.
  *
  * A source belongs to one run: a file that was begun for two runs is stored once for each, so that
  * dropping a run drops all of its rows and nothing of another run's. The same setting (side and
@@ -49,7 +49,8 @@ void sink_close(struct sink *sink);
 MUST_CHECK int sink_begin(struct sink *sink, const struct run *run, const struct source *source,
                           struct error *err);
 MUST_CHECK int sink_setting(struct sink *sink, const struct setting *setting, struct error *err);
-/* The same raw_name gives the same handle. name: canonical, or NULL when there is none. */
+/* The same raw_name gives the same handle. name: canonical, or NULL when there is none. Beyond
+ * 20,000 metrics of a source the handle takes points and keeps none; sink_end notes it. */
 MUST_CHECK int sink_series(struct sink *sink, const char *raw_name, const char *name,
                            int *handle, struct error *err);
 MUST_CHECK int sink_point(struct sink *sink, int handle, const struct point *point,

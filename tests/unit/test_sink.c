@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -431,6 +432,60 @@ static void sources_that_are_gone_are_dropped_with_their_rows(void **state)
     assert_int_equal(n_events(f), 0);
 }
 
+/* A row of the last metric that is kept and the first that is not. */
+static void metrics_beyond_the_limit_are_left_out_and_told(void **state)
+{
+    struct fixture *f = *state;
+    const double values[] = {1, 2};
+    const struct series *series;
+    const struct note *notes;
+    char name[32];
+    int handles[2] = {0};
+    size_t n;
+
+    begin(f);
+    for (int i = 0; i < 20001; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        handles[0] = handles[1];
+        assert_int_equal(sink_series(f->sink, name, NULL, &handles[1], &f->err), OK);
+    }
+    const struct point_row row = {.step = 1, .line = 1, .wall = NAN, .n = 2, .handles = handles,
+                                  .values = values};
+    assert_int_equal(sink_point_row(f->sink, &row, &f->err), OK);
+    const struct point point = {.step = 1, .value = 3, .line = 1, .wall = NAN};
+    assert_int_equal(sink_point(f->sink, handles[1], &point, &f->err), OK);
+    assert_int_equal(sink_point(f->sink, 0, &point, &f->err), OK);
+    finish(f);
+    assert_int_equal(store_series(f->reader, run_id(f), f->arena, &series, &n, &f->err), OK);
+    assert_int_equal(n, 20000);
+    assert_int_equal(series[0].n_points, 1);
+    assert_int_equal(series[n - 1].n_points, 1);
+    assert_int_equal(store_notes(f->reader, run_id(f), f->arena, &notes, &n, &f->err), OK);
+    assert_int_equal(n, 1);
+    assert_non_null(strstr(notes[0].message, "20000"));
+}
+
+/* What a limit of the store stopped is told, else a file has no rows and nobody knows why. */
+static void a_limit_of_the_store_can_still_be_noted(void **state)
+{
+    struct fixture *f = *state;
+    const struct dataset dataset = {.form = "x"};
+    const struct note *notes;
+    int64_t id;
+    int rc = OK;
+    size_t n;
+
+    begin(f);
+    for (int i = 0; i < 5000 && rc == OK; i++)
+        rc = sink_dataset(f->sink, &dataset, &id, &f->err);
+    assert_int_equal(rc, E_LIMIT);
+    assert_int_equal(sink_note(f->sink, NOTE_ERROR, NONE, NONE, &f->err, "too many"), OK);
+    assert_int_equal(sink_dataset(f->sink, &dataset, &id, &f->err), E_LIMIT);
+    sink_abort(f->sink);
+    assert_int_equal(store_notes(f->reader, run_id(f), f->arena, &notes, &n, &f->err), OK);
+    assert_int_equal(n, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -444,6 +499,8 @@ int main(void)
         TEST(a_reader_sees_whole_batches_of_a_long_import),
         TEST(importing_again_replaces_what_was_there),
         TEST(an_abort_keeps_the_notes_only),
+        TEST(metrics_beyond_the_limit_are_left_out_and_told),
+        TEST(a_limit_of_the_store_can_still_be_noted),
         TEST(what_the_user_writes_during_an_import_does_not_hang_on_it),
         TEST(a_source_is_current_while_the_file_is_the_same),
         TEST(sources_that_are_gone_are_dropped_with_their_rows),
