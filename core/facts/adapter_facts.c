@@ -223,35 +223,65 @@ static double number_beside(const struct run_facts *facts, const char *path, con
     return setting_number(s, &value) ? value : NAN;
 }
 
-/* "alpha_pattern.q_proj": PEFT's rule, the end of the module's path. */
-static double pattern_of(const struct run_facts *facts, const char *pattern, const char *module)
+/* What the scale of a pair is made of, asked once for all of them. */
+struct scaling {
+    const struct run_facts *facts;
+    double alpha, rank;
+    bool by_root;               /* rank-stabilised */
+    size_t first_pattern;       /* settings before it are no alpha_pattern */
+};
+
+#define ALPHA_PATTERN "alpha_pattern."
+
+static struct scaling scaling_of(const struct run_facts *facts, const char *path)
 {
-    size_t n = strlen(pattern);
+    struct scaling scaling = {
+        .facts = facts,
+        .alpha = number_beside(facts, path, "lora_alpha", "lora_alpha"),
+        .rank = number_beside(facts, path, "r", "lora_r"),
+        .by_root =
+            setting_bool(facts_setting_beside(facts, path, SIDE_ADAPTER, "use_rslora")) == 1,
+    };
+
+    while (scaling.first_pattern < facts->n_settings) {
+        const struct setting *s = &facts->settings[scaling.first_pattern];
+
+        if (s->side == SIDE_ADAPTER && s->raw_name &&
+            strncmp(s->raw_name, ALPHA_PATTERN, sizeof ALPHA_PATTERN - 1) == 0)
+            break;
+        scaling.first_pattern++;
+    }
+    return scaling;
+}
+
+/* "alpha_pattern.q_proj": PEFT's rule, the end of the module's path. */
+static double pattern_of(const struct scaling *scaling, const char *module)
+{
     double value;
 
-    for (size_t i = 0; i < facts->n_settings; i++) {
-        const struct setting *s = &facts->settings[i];
-        const char *key = s->raw_name ? s->raw_name : "";
+    for (size_t i = scaling->first_pattern; i < scaling->facts->n_settings; i++) {
+        const struct setting *s = &scaling->facts->settings[i];
 
-        if (s->side == SIDE_ADAPTER && strncmp(key, pattern, n) == 0 && key[n] == '.' &&
-            (strcmp(key + n + 1, module) == 0 || ends_at_dot(module, key + n + 1)) &&
-            setting_number(s, &value))
+        if (s->side != SIDE_ADAPTER || !s->raw_name ||
+            strncmp(s->raw_name, ALPHA_PATTERN, sizeof ALPHA_PATTERN - 1) != 0)
+            continue;
+        const char *end = s->raw_name + sizeof ALPHA_PATTERN - 1;
+        if ((strcmp(end, module) == 0 || ends_at_dot(module, end)) && setting_number(s, &value))
             return value;
     }
     return NAN;
 }
 
-static double scale_of(const struct run_facts *facts, const char *path, const struct lora_pair *pair)
+static double scale_of(const struct scaling *scaling, const struct lora_pair *pair)
 {
-    double alpha = pattern_of(facts, "alpha_pattern", pair->module);
-    double rank = pair->rank > 0 ? (double)pair->rank : number_beside(facts, path, "r", "lora_r");
-    const struct setting *root = facts_setting_beside(facts, path, SIDE_ADAPTER, "use_rslora");
+    double alpha = pattern_of(scaling, pair->module);
+    double rank = pair->rank > 0 ? (double)pair->rank : scaling->rank;
 
     if (isnan(alpha))
-        alpha = number_beside(facts, path, "lora_alpha", "lora_alpha");
+        alpha = scaling->alpha;
     if (!(rank > 0.0))
         return NAN;
-    return setting_bool(root) == 1 ? alpha / sqrt(rank) : alpha / rank;
+    return scaling->by_root ? alpha / sqrt(rank) : alpha / rank;
 }
 
 /* ---- Pairs ---- */
@@ -282,11 +312,11 @@ static void read_shapes(struct lora_pair *pair)
     }
 }
 
-static void finish_pair(const struct run_facts *facts, struct adapter_facts *out, struct lora_pair *pair)
+static void finish_pair(const struct scaling *scaling, struct adapter_facts *out, struct lora_pair *pair)
 {
     read_shapes(pair);
     pair->layer = layer_of(pair->module);
-    pair->scale = scale_of(facts, out->artefact->path, pair);
+    pair->scale = scale_of(scaling, pair);
     pair->delta_norm = pair->b ? pair->scale * pair->b->delta_norm : NAN;
     if (pair->a && pair->b)
         return;
@@ -314,8 +344,9 @@ static bool make_pairs(const struct run_facts *facts, struct arena *arena, struc
         else
             pair->magnitude = pieces[i].tensor;
     }
+    const struct scaling scaling = scaling_of(facts, out->artefact->path);
     for (size_t i = 0; i < out->n_pairs; i++)
-        finish_pair(facts, out, &pairs[i]);
+        finish_pair(&scaling, out, &pairs[i]);
     out->pairs = pairs;
     match_base(facts, arena, out, pairs);
     return true;

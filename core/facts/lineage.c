@@ -85,10 +85,12 @@ const struct setting *facts_setting_beside(const struct run_facts *facts, const 
 
     for (size_t i = 0; i < facts->n_settings; i++) {
         const struct setting *s = &facts->settings[i];
-        const struct source *source = facts_source(facts, s->source_id);
 
-        if (s->side == side && s->raw_name && strcmp(s->raw_name, name) == 0 && s->value &&
-            s->type != VALUE_NULL && source && str_eq(folder_of(source->path), folder))
+        if (s->side != side || !s->raw_name || strcmp(s->raw_name, name) != 0 || !s->value ||
+            s->type == VALUE_NULL)
+            continue;
+        const struct source *source = facts_source(facts, s->source_id);
+        if (source && str_eq(folder_of(source->path), folder))
             return s;
     }
     return NULL;
