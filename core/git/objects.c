@@ -16,6 +16,7 @@
 #define PACK_PIECE_BYTES   ((size_t)256 << 10)
 #define ALTERNATES_BYTES   ((size_t)64 << 10)
 #define MAX_ALTERNATE_DEPTH 5
+#define MAX_ALTERNATES     100           /* each is looked through; git's users have one or two */
 #define MAX_FILES          2000000
 
 struct objects {
@@ -131,7 +132,7 @@ void objects_library_version(char out[16])
 struct look {
     const char *top;
     int64_t n_files;
-    int depth;
+    int depth, n_alternates;
 };
 
 static int look_at_objects(struct look *look, const char *folder, struct error *err);
@@ -199,7 +200,9 @@ static int look_at_alternates(struct look *look, const char *folder, struct erro
             snprintf(other, sizeof other, "%.*s", (int)line.n, line.p);
         else
             snprintf(other, sizeof other, "%s/%.*s", folder, (int)line.n, line.p);
-        rc = look_at_objects(look, other, err);
+        rc = ++look->n_alternates > MAX_ALTERNATES
+                 ? error_set(err, E_UNSUPPORTED, "more than %d alternates", MAX_ALTERNATES)
+                 : look_at_objects(look, other, err);
     }
     look->depth--;
     free(text);

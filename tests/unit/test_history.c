@@ -324,6 +324,23 @@ static void a_fifo_in_the_place_of_an_object_is_refused(void **state)
     assert_int_equal(f->status, E_UNSUPPORTED);
 }
 
+/* Each stands for a folder that is looked through, and each of those for as many again. */
+static void alternates_that_multiply_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text;
+
+    three_commits(f);
+    buf_init(&text, 1 << 20);
+    for (int i = 0; i < 2000; i++)
+        buf_puts(&text, "../other\n");
+    tempdir_write_text(f->top, ".git/other/info/alternates", "../third\n");
+    tempdir_write_text(f->top, ".git/objects/info/alternates", text.p);
+    (void)rows_of(f, f->top, "configs/sft.yaml");
+    assert_int_equal(f->status, E_UNSUPPORTED);
+    buf_free(&text);
+}
+
 static void fifos_in_the_place_of_files_of_git_do_not_hang(void **state)
 {
     static const char *const NAMES[] = {".git/HEAD", ".git/packed-refs", ".git/shallow", ".git/config",
@@ -487,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(formats_that_cannot_be_read_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hostile_configuration_starts_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_fifo_in_the_place_of_an_object_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(alternates_that_multiply_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fifos_in_the_place_of_files_of_git_do_not_hang, set_up, tear_down),
         cmocka_unit_test_setup_teardown(worktrees_submodules_and_links_lead_to_their_repository, set_up,
                                         tear_down),
