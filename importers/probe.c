@@ -60,7 +60,7 @@ static const struct known_name KNOWN[] = {
     {".gitattributes", "nothing about the run"},
     {".ds_store", "nothing about the run"},
     {"wandb-events.jsonl", "measurements of the machine by W&B, which no check reads"},
-    {"*.bundle", "git history: " LATER},
+    {"*.bundle", "git history, which `flatline history` reads"},
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
