@@ -213,7 +213,7 @@ static void keys_of_another_root_than_the_servers_fail(void **state)
 static void items(struct fake_run *run, const char *model, bool other)
 {
     static struct eval_item list[120];
-    static char names[120][8];
+    static char names[120][16];
 
     fake_suite(run, model, "task", 0, 120);
     for (int i = 0; i < 120; i++) {
