@@ -156,6 +156,30 @@ static void a_window_that_is_not_stated_is_asked_for_by_engine(void **state)
     fake_run_free(run);
 }
 
+/* ---- padding-side ---- */
+
+static void a_server_that_pads_nothing_passes(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_setting_on(run, SIDE_TOKENIZER, "padding_side", "right");
+    serve(run, "engine", "vllm");
+    expect(run, &check_padding_side, VERDICT_PASS);
+    fake_run_free(run);
+}
+
+static void a_record_without_an_engine_says_nothing_of_padding(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_setting_on(run, SIDE_TOKENIZER, "padding_side", "right");
+    serve(run, "model", "org/base");
+    expect(run, &check_padding_side, VERDICT_UNKNOWN);
+    fake_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +191,8 @@ int main(void)
         cmocka_unit_test(without_that_stop_the_config_fails_as_ever),
         cmocka_unit_test(a_small_window_of_ollama_leaves_out_the_oldest),
         cmocka_unit_test(a_window_that_is_not_stated_is_asked_for_by_engine),
+        cmocka_unit_test(a_server_that_pads_nothing_passes),
+        cmocka_unit_test(a_record_without_an_engine_says_nothing_of_padding),
     };
 
     return cmocka_run_group_tests_name("checks_serving", tests, NULL, NULL);

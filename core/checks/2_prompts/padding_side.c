@@ -4,6 +4,7 @@
 
 #include "core/checks/label_evidence.h"
 #include "core/checks/registry.h"
+#include "core/facts/serving.h"
 
 #define LEAST_COMPARED 3 /* prompts answered both alone and in a batch */
 
@@ -168,6 +169,10 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (b.n_compared >= LEAST_COMPARED && b.n_differ == 0)
         return check_pass(ctx, CONFIDENCE_LIKELY,
                           "%zu prompts are answered alike in a batch and alone", b.n_compared);
+    const struct serving *serving = facts_serving(ctx->facts);
+    if (serving && serving->engine >= SERVING_VLLM)
+        return check_pass(ctx, CONFIDENCE_STRONG, "%s serves, which pads nothing",
+                          serving_engine_name(serving->engine));
     if (is_side(side, "right"))
         check_info(ctx, "padding_side is right in the saved tokenizer, as training wants it");
     return check_unknown(ctx, "the output of a batched generation (infer.log), or serve.json with "
@@ -176,7 +181,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_padding_side = {
     .id = "padding-side",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Batched generation pads on the left",
