@@ -191,6 +191,25 @@ static void the_step_before_training_is_the_base(void **state)
     fake_run_free(run);
 }
 
+static void an_early_checkpoint_may_answer_as_the_base(void **state)
+{
+    struct fake_run *run = lora();
+    struct check_result r;
+
+    (void)state;
+    for (int64_t i = 1; i <= 3; i++)
+        for (int64_t step = 0; step <= 20; step += 10) {
+            struct generation g = {.source_id = FAKE_LOG, .row = NONE, .exact = -1,
+                                   .step = step ? step : NONE, .model = step ? "finetuned" : "base",
+                                   .flags = GENERATION_HAS_TEXT, .prompt_hash = i,
+                                   .output_hash = step == 20 ? 90 + i : 10 + i};
+
+            fake_generation(run, &g);
+        }
+    judged_expect(run, &check_adapter_not_loaded, VERDICT_PASS, &r);
+    fake_run_free(run);
+}
+
 static void keys_of_another_root_than_the_servers_fail(void **state)
 {
     const struct tensor served[] = {
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(two_equal_outputs_and_short_ones_are_too_few),
         cmocka_unit_test(one_prompt_that_differs_passes),
         cmocka_unit_test(the_step_before_training_is_the_base),
+        cmocka_unit_test(an_early_checkpoint_may_answer_as_the_base),
         cmocka_unit_test(keys_of_another_root_than_the_servers_fail),
         cmocka_unit_test(the_same_result_on_each_item_fails),
         cmocka_unit_test(equal_counts_without_items_warn),

@@ -175,6 +175,16 @@ static void show_pairs(struct check_ctx *ctx, const struct output_comparison *c,
     }
 }
 
+/* The model was asked again later in its training: early on it may well answer as the base. */
+static bool is_superseded(const struct model_outputs *outputs, const struct output_comparison *c)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        if (outputs->items[i].a_is_base && strcmp(outputs->items[i].b, c->b) == 0 &&
+            outputs->items[i].b_step > c->b_step)
+            return true;
+    return false;
+}
+
 /* Returns the number of tuned outputs that differ from the base's; *n_pairs all that were compared. */
 static size_t by_outputs(struct check_ctx *ctx, const struct model_outputs *outputs, size_t *n_pairs)
 {
@@ -190,7 +200,7 @@ static size_t by_outputs(struct check_ctx *ctx, const struct model_outputs *outp
             continue;
         *n_pairs += c->n;
         n_differ += c->n_differ;
-        if (c->n_identical < c->n || c->n_long < FEWEST_PROMPTS)
+        if (c->n_identical < c->n || c->n_long < FEWEST_PROMPTS || is_superseded(outputs, c))
             continue;
         show_pairs(ctx, c, true);
         (void)check_fail(ctx, CONFIDENCE_STRONG, "identical-output",
@@ -306,6 +316,15 @@ static bool suites_agree(const struct eval_pair *pairs, size_t n, const struct e
     return any;
 }
 
+static bool has_later(const struct eval_pair *pairs, size_t n, const struct eval_pair *of)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(pairs[i].candidate->model, of->candidate->model) == 0 &&
+            pairs[i].candidate->step > of->candidate->step)
+            return true;
+    return false;
+}
+
 static void by_scores(struct check_ctx *ctx)
 {
     struct eval_pair *pairs = NULL;
@@ -315,7 +334,8 @@ static void by_scores(struct check_ctx *ctx)
     if (!eval_pairs_read(ctx->facts, ctx->arena, &pairs, &n))
         return;
     for (size_t i = 0; i < n; i++) {
-        if (pairs[i].candidate->step == 0 || !suites_agree(pairs, n, &pairs[i]))
+        if (pairs[i].candidate->step == 0 || has_later(pairs, n, &pairs[i]) ||
+            !suites_agree(pairs, n, &pairs[i]))
             continue;
         count_scores(ctx, pairs, n, &pairs[i], &scores);
         const char *model = pairs[i].candidate->model;
