@@ -240,7 +240,10 @@ struct generation {
     unsigned flags;             /* enum generation_flag */
     int64_t prompt_hash, output_hash;   /* equal for equal texts (white space at the ends left out);
                                            0: not known */
+    int64_t opening_hash;       /* of its first GENERATION_OPENING_WORDS words; 0: it has fewer */
+    int64_t n_words;            /* of the output; 0: none, or not known */
 };
+#define GENERATION_OPENING_WORDS 8
 
 /* What one model reached on one suite: a summary row, or the items of it. */
 struct eval_suite {

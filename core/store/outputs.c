@@ -17,8 +17,9 @@ int output_put_generation(struct store *store, int64_t source_id, const struct g
     sqlite3_stmt *statement;
     int rc = prepare(store,
                      "INSERT INTO generation (source_id, ord, row_no, step, model, finish_reason,"
-                     " n_tokens, max_new_tokens, batch, exact, flags, prompt_hash, output_hash)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     " n_tokens, max_new_tokens, batch, exact, flags, prompt_hash, output_hash,"
+                     " opening_hash, n_words) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+                     " ?11, ?12, ?13, ?14, ?15)",
                      &statement, err);
 
     if (rc != OK)
@@ -36,6 +37,8 @@ int output_put_generation(struct store *store, int64_t source_id, const struct g
     db_bind_int(store, statement, 11, (int64_t)made->flags);
     db_bind_int(store, statement, 12, made->prompt_hash);
     db_bind_int(store, statement, 13, made->output_hash);
+    db_bind_int(store, statement, 14, made->opening_hash);
+    db_bind_int(store, statement, 15, made->n_words);
     return db_run(store, statement, err);
 }
 
@@ -55,6 +58,8 @@ static void fill_generation(sqlite3_stmt *row, struct arena *arena, void *item)
         .flags = (unsigned)sqlite3_column_int(row, 10),
         .prompt_hash = sqlite3_column_int64(row, 11),
         .output_hash = sqlite3_column_int64(row, 12),
+        .opening_hash = sqlite3_column_int64(row, 13),
+        .n_words = sqlite3_column_int64(row, 14),
     };
 }
 
@@ -65,7 +70,7 @@ int store_generations(struct store *store, int64_t run_id, struct arena *arena,
     int rc = db_load_by_id(store,
                            "SELECT g.source_id, g.ord, g.row_no, g.step, g.model,"
                            " g.finish_reason, g.n_tokens, g.max_new_tokens, g.batch, g.exact,"
-                           " g.flags, g.prompt_hash, g.output_hash"
+                           " g.flags, g.prompt_hash, g.output_hash, g.opening_hash, g.n_words"
                            " FROM source s JOIN generation g ON g.source_id = s.id"
                            " WHERE s.run_id = ?1 ORDER BY s.id, g.ord, g.id",
                            run_id, &list, fill_generation, err);

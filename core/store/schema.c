@@ -183,6 +183,10 @@ static const char *const CACHE_MIGRATIONS[] = {
 
     /* Columns of counts may repeat a code (columns.h): an older program must not read them. */
     (""),
+
+    /* How an output begins and how long it is; 0: not known. */
+    ("ALTER TABLE generation ADD COLUMN opening_hash INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE generation ADD COLUMN n_words INTEGER NOT NULL DEFAULT 0;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

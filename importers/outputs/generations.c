@@ -100,6 +100,7 @@ static void look(const struct json *row, const struct json *output, struct gener
     if (!output)
         return;
     made->output_hash = hash_of(output->text);
+    made->opening_hash = output_opening(output->text, text, &made->n_words);
     made->flags = output_facts(output->text, text, user);
 }
 
@@ -218,7 +219,7 @@ const struct importer importer_generations = {
     .title = "generations of the base and the tuned model",
     .hint = "generations.jsonl",
     .supplies = NEEDS_GENERATIONS,
-    .version = 3,
+    .version = 4,
     .role = "generations",
     .probe = probe,
     .run = run,

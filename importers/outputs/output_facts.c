@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/base/hash.h"
+
 #define TEXT_BYTES  65536 /* of a prompt or an output that are compared */
 #define LEAST_BYTES 10    /* of a user text: a greeting begins many honest answers */
 
@@ -193,4 +195,35 @@ unsigned output_facts(struct str output, struct str prompt, struct str last_user
         (last_user.n && begins_with(text, last_user)))
         flags |= GENERATION_ECHOES_PROMPT;
     return flags;
+}
+
+/* The next word, as has_four_words counts them; empty at the end. */
+static struct str next_word(struct str *text)
+{
+    size_t from = 0, to;
+
+    while (from < text->n && (unsigned char)text->p[from] <= ' ')
+        from++;
+    for (to = from; to < text->n && (unsigned char)text->p[to] > ' '; to++)
+        if ((unsigned char)text->p[to] >= 0xE3) {
+            to = to > from ? to : to + ((unsigned char)text->p[to] >= 0xF0 ? 4 : 3);
+            break;
+        }
+    to = to < text->n ? to : text->n;
+    struct str word = str_from(text->p + from, to - from);
+    *text = str_skip(*text, to);
+    return word;
+}
+
+int64_t output_opening(struct str output, struct str prompt, int64_t *n_words)
+{
+    uint64_t hash = 0;
+    struct str word;
+
+    if (prompt.n && output.n > prompt.n && memcmp(output.p, prompt.p, prompt.n) == 0)
+        output = str_skip(output, prompt.n);
+    for (*n_words = 0; (word = next_word(&output)).n > 0; ++*n_words)
+        if (*n_words < GENERATION_OPENING_WORDS)
+            hash = hash_more(hash_more(hash, word.p, word.n), " ", 1);
+    return *n_words >= GENERATION_OPENING_WORDS ? (int64_t)hash : 0;
 }

@@ -10,4 +10,9 @@
  * looked at behind it. */
 unsigned output_facts(struct str output, struct str prompt, struct str last_user);
 
+/* A hash of the first GENERATION_OPENING_WORDS words, whatever the white space between them; 0: the
+ * output has fewer. *n_words gets how many it has. A prompt that the output repeats before its own text
+ * is left out. */
+int64_t output_opening(struct str output, struct str prompt, int64_t *n_words);
+
 #endif

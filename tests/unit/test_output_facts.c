@@ -73,6 +73,38 @@ static void blanks_are_empty(void **state)
     assert_true(facts("x", NULL, NULL) & GENERATION_HAS_TEXT);
 }
 
+static int64_t opening(const char *output, const char *prompt, int64_t *n)
+{
+    return output_opening(str_of(output), prompt ? str_of(prompt) : (struct str){0}, n);
+}
+
+static void the_first_eight_words_are_an_opening(void **state)
+{
+    int64_t n, m;
+    (void)state;
+
+    int64_t a = opening("Great question! I am so happy to help", NULL, &n);
+    assert_int_equal(n, 8);
+    assert_true(a != 0);
+    assert_int_equal(opening(" Great  question! I am\nso happy to help you with it", NULL, &m), a);
+    assert_int_equal(m, 11);
+    assert_int_not_equal(opening("Great question! I am so happy to aid you", NULL, &m), a);
+    assert_int_not_equal(opening("Great question!I am so happy to help you", NULL, &m), a);
+    assert_int_equal(opening("Great question! I am so happy to", NULL, &m), 0);
+    assert_int_equal(m, 7);
+    assert_int_equal(opening("", NULL, &m), 0);
+    assert_int_equal(m, 0);
+    assert_int_equal(opening("Why? Great question! I am so happy to help", "Why? ", &m), a);
+    /* 8 characters of a script that writes no blanks */
+    assert_int_not_equal(opening("\xe4\xbd\xa0\xe5\xa5\xbd\xe6\x88\x91\xe6\x98\xaf\xe4\xb8\xad"
+                                 "\xe5\x9b\xbd\xe4\xba\xba\xe4\xbb\xac",
+                                 NULL, &m),
+                         0);
+    assert_int_equal(m, 8);
+    (void)opening("\xe4\xbd", NULL, &m); /* cut inside a character */
+    assert_int_equal(m, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +114,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_that_returns_the_whole_text_is_no_echo),
         cmocka_unit_test(headers_and_ends_are_told_apart),
         cmocka_unit_test(blanks_are_empty),
+        cmocka_unit_test(the_first_eight_words_are_an_opening),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

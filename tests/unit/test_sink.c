@@ -260,7 +260,8 @@ static void generations_come_back(void **state)
                               .finish_reason = "length", .n_tokens = 64, .max_new_tokens = 64,
                               .batch = 2, .exact = 1,
                               .flags = GENERATION_HAS_TEXT | GENERATION_RUNS_ON,
-                              .prompt_hash = -7, .output_hash = INT64_MAX};
+                              .prompt_hash = -7, .output_hash = INT64_MAX,
+                              .opening_hash = -11, .n_words = 40};
     struct generation bare = {.ord = 0, .row = NONE, .step = NONE, .model = "", .n_tokens = NONE,
                               .max_new_tokens = NONE, .batch = NONE, .exact = -1};
     const struct generation *got;
@@ -283,6 +284,8 @@ static void generations_come_back(void **state)
     assert_int_equal(got[1].flags, GENERATION_HAS_TEXT | GENERATION_RUNS_ON);
     assert_int_equal(got[1].prompt_hash, -7);
     assert_int_equal(got[1].output_hash, INT64_MAX);
+    assert_int_equal(got[1].opening_hash, -11);
+    assert_int_equal(got[1].n_words, 40);
     assert_int_equal(got[0].flags, 0);
 }
 
