@@ -315,6 +315,20 @@ bool facts_has_curve(const struct run_facts *facts, const char *name)
     return memory ? curve && curve->n > 0 : curve_choice_best(facts, name, -1, &best);
 }
 
+size_t facts_metric_count(const struct run_facts *facts)
+{
+    const struct facts_memory *memory = facts->cache->memory;
+
+    return memory ? memory->n_curves : facts->n_series;
+}
+
+const char *facts_metric_name(const struct run_facts *facts, size_t i)
+{
+    const struct facts_memory *memory = facts->cache->memory;
+
+    return memory ? memory->curves[i].name : facts->series[i].name;
+}
+
 static const struct facts_name *known_curve(const struct facts_cache *cache, const char *name)
 {
     const struct facts_name *known = cache->curves;

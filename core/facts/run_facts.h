@@ -144,6 +144,9 @@ double gpu_bytes_of_text(const char *text);
 
 /* The metric was logged; does not load it. */
 bool facts_has_curve(const struct run_facts *facts, const char *name);
+/* The metrics by canonical name; one that several files have stands there as often. */
+size_t facts_metric_count(const struct run_facts *facts);
+const char *facts_metric_name(const struct run_facts *facts, size_t i);
 /* facts_curve gives it at once. */
 bool facts_curve_is_loaded(const struct run_facts *facts, const char *name);
 /* NULL when the metric was not logged. */

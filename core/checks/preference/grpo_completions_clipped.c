@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/checks/check.h"
-#include "core/stats/curve.h"
+#include "core/checks/preference_series.h"
 #include "core/stats/robust.h"
 
 enum { ENOUGH_ROWS = 5 };
@@ -12,10 +12,7 @@ enum { ENOUGH_ROWS = 5 };
 static const double RED = 0.8, AMBER = 0.5;
 
 struct ratios {
-    const struct curve *curve; /* where the ratios come from */
-    const size_t *at;          /* row of that curve */
-    const double *value;
-    size_t n;
+    struct values values;
     bool is_from_length; /* mean length = limit, in place of the ratio itself */
 };
 
@@ -29,40 +26,22 @@ static bool read_ratios(struct check_ctx *ctx, struct ratios *out)
 {
     double limit = 0.0;
 
-    out->curve = facts_curve(ctx->facts, "completions/clipped_ratio");
-    if (!out->curve || out->curve->n == 0) {
-        out->curve = facts_curve(ctx->facts, "completions/mean_length");
-        out->is_from_length = true;
-        if (!facts_number(ctx->facts, "max_completion_length", &limit))
-            return false;
-    }
-    if (!out->curve || out->curve->n == 0)
+    if (values_read(ctx, "completions/clipped_ratio", &out->values))
+        return true;
+    out->is_from_length = true;
+    if (!facts_number(ctx->facts, "max_completion_length", &limit) ||
+        !values_read(ctx, "completions/mean_length", &out->values))
         return false;
-    double *value = arena_array(ctx->arena, out->curve->n, sizeof *value);
-    size_t *at = arena_array(ctx->arena, out->curve->n, sizeof *at);
-    for (size_t i = 0; value && at && i < out->curve->n; i++) {
-        double y = out->curve->value[i];
-        if (!isfinite(y))
-            continue;
-        at[out->n] = i;
-        value[out->n++] = !out->is_from_length ? y : y >= limit ? 1.0 : 0.0;
-    }
-    out->value = value;
-    out->at = at;
-    return out->n > 0;
+    for (size_t i = 0; i < out->values.n; i++)
+        out->values.y[i] = out->values.y[i] >= limit ? 1.0 : 0.0;
+    return true;
 }
 
 static bool moved_up(struct check_ctx *ctx, const char *name)
 {
-    const struct curve *curve = facts_curve(ctx->facts, name);
-    struct movement movement;
-    size_t n = 0;
-    double *y = curve ? arena_array(ctx->arena, curve->n + 1, sizeof *y) : NULL;
+    struct values values;
 
-    for (size_t i = 0; y && i < curve->n; i++)
-        if (isfinite(curve->value[i]))
-            y[n++] = curve->value[i];
-    return y && curve_movement(y, n, &movement) && movement.rose;
+    return values_read(ctx, name, &values) && values_rose(&values);
 }
 
 /* Answers that grow while the reward rises and the ended ones stay as long as they were. */
@@ -70,14 +49,14 @@ static bool is_late_growth(struct check_ctx *ctx, const struct ratios *ratios)
 {
     static const char ENDED[] = "completions/mean_terminated_length";
 
-    return ratios->n >= 8 && stat_median(ratios->value, ratios->n / 2) < AMBER &&
+    return ratios->values.n >= 8 && stat_median(ratios->values.y, ratios->values.n / 2) < AMBER &&
            moved_up(ctx, "reward") && facts_curve(ctx->facts, ENDED) && !moved_up(ctx, ENDED);
 }
 
 static size_t first_above(const struct ratios *ratios, double bound)
 {
-    for (size_t i = 0; i < ratios->n; i++)
-        if (ratios->value[i] >= bound)
+    for (size_t i = 0; i < ratios->values.n; i++)
+        if (ratios->values.y[i] >= bound)
             return i;
     return 0;
 }
@@ -88,16 +67,16 @@ static void show(struct check_ctx *ctx, const struct ratios *ratios, double medi
     const struct curve *reward = facts_curve(ctx->facts, "reward");
     const struct curve *length = facts_curve(ctx->facts, "completions/mean_length");
 
-    check_begins(ctx, ratios->curve->step[ratios->at[first]]);
+    check_begins(ctx, ratios->values.curve->step[ratios->values.at[first]]);
     struct evidence *e = evidence_range(
-        ctx, ratios->curve, ratios->at[first], ratios->at[ratios->n - 1],
+        ctx, ratios->values.curve, ratios->values.at[first], ratios->values.at[ratios->values.n - 1],
         ratios->is_from_length ? "mean length at the limit" : "share of cut completions");
     e->value = median;
     e->has_value = true;
     e->bound = bound;
     e->has_bound = true;
     evidence_setting(ctx, facts_setting(ctx->facts, "max_completion_length"));
-    if (length && length != ratios->curve && length->n > 0)
+    if (length && length != ratios->values.curve && length->n > 0)
         evidence_point(ctx, length, length->n - 1, "mean length of the completions");
     if (reward && reward->n > 0)
         evidence_point(ctx, reward, reward->n - 1, "reward");
@@ -120,8 +99,8 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx,
                              "metric rows with completions/clipped_ratio, or completion lengths "
                              "and max_completion_length");
-    double median = stat_median(ratios.value, ratios.n);
-    bool starts_low = stat_median(ratios.value, ratios.n < 4 ? 1 : ratios.n / 4) < 0.3;
+    double median = stat_median(ratios.values.y, ratios.values.n);
+    bool starts_low = stat_median(ratios.values.y, ratios.values.n < 4 ? 1 : ratios.values.n / 4) < 0.3;
     const char *branch = starts_low && moved_up(ctx, "reward") ? "rising" : "";
     if (median >= AMBER && is_late_growth(ctx, &ratios)) {
         check_info(ctx, "completions grow into the limit late, while the reward rises: look at the "
@@ -130,26 +109,26 @@ static int run(struct check_ctx *ctx, struct error *err)
                           "completions ended before the limit in the first "
                           "half of the run");
     }
-    if (median >= RED && ratios.n >= ENOUGH_ROWS) {
+    if (median >= RED && ratios.values.n >= ENOUGH_ROWS) {
         check_fail(ctx, CONFIDENCE_CERTAIN, branch,
                    "%.0f %% of the completions are cut at the limit (median of %zu rows)",
-                   100.0 * median, ratios.n);
+                   100.0 * median, ratios.values.n);
         show(ctx, &ratios, median, RED);
         return OK;
     }
     if (median >= AMBER) {
         check_warn(ctx, CONFIDENCE_LIKELY, branch,
                    "%.0f %% of the completions are cut at the limit (median of %zu rows)",
-                   100.0 * median, ratios.n);
+                   100.0 * median, ratios.values.n);
         show(ctx, &ratios, median, AMBER);
         return OK;
     }
-    if (ratios.n < ENOUGH_ROWS)
-        return check_unknown(ctx, "%zu more logged rows", ENOUGH_ROWS - ratios.n);
+    if (ratios.values.n < ENOUGH_ROWS)
+        return check_unknown(ctx, "%zu more logged rows", ENOUGH_ROWS - ratios.values.n);
     return check_pass(ctx, CONFIDENCE_STRONG,
                       "%.0f %% of the completions are cut (median of %zu "
                       "rows, bound 50 %%)",
-                      100.0 * median, ratios.n);
+                      100.0 * median, ratios.values.n);
 }
 
 const struct check check_grpo_completions_clipped = {

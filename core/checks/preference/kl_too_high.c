@@ -4,20 +4,13 @@
 #include <string.h>
 
 #include "core/checks/check.h"
-#include "core/stats/curve.h"
+#include "core/checks/preference_series.h"
 #include "core/stats/robust.h"
 
 enum { ENOUGH_RL_ROWS = 10, ENOUGH_DPO_ROWS = 4 };
 
 static const double TOKEN_BOUND = 1e-2, SEQUENCE_BOUND = 1.0, GROWTH = 2.0;
 static const double LN2 = 0.693147, AT_START = 0.0005;
-
-struct values {
-    const struct curve *curve;
-    double *y;
-    size_t *at;
-    size_t n;
-};
 
 static bool applies(const struct run_facts *facts, const char **reason)
 {
@@ -26,68 +19,12 @@ static bool applies(const struct run_facts *facts, const char **reason)
            facts->run.kind == KIND_DPO;
 }
 
-static bool read_finite(struct check_ctx *ctx, const char *name, struct values *out)
+/* In the unit of the values. */
+static double bound_of(const struct kl *kl)
 {
-    *out = (struct values){.curve = facts_curve(ctx->facts, name)};
-    if (!out->curve)
-        return false;
-    out->y = arena_array(ctx->arena, out->curve->n + 1, sizeof *out->y);
-    out->at = arena_array(ctx->arena, out->curve->n + 1, sizeof *out->at);
-    for (size_t i = 0; out->y && out->at && i < out->curve->n; i++) {
-        if (!isfinite(out->curve->value[i]))
-            continue;
-        out->at[out->n] = i;
-        out->y[out->n++] = out->curve->value[i];
-    }
-    return out->n > 0;
-}
-
-static void drop_first_tenth(struct values *values)
-{
-    size_t drop = values->n / 10;
-
-    values->y += drop;
-    values->at += drop;
-    values->n -= drop;
-}
-
-/* PPO logs the KL of whole sequences: by its mean length it becomes one per token. */
-static double mean_length(struct check_ctx *ctx)
-{
-    static const char *const NAMES[] = {"completions/mean_length", "tokens/responses_len_mean",
-                                        "objective/response_length", "response_length"};
-    struct values length;
-
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (read_finite(ctx, NAMES[i], &length)) {
-            double median = stat_median(length.y, length.n);
-            return median > 0.0 ? median : 0.0;
-        }
-    return 0.0;
-}
-
-struct kl {
-    struct values values;
-    double bound;   /* in the unit of the values */
-    bool is_likely; /* per sequence, length not known */
-    bool is_sequence;
-};
-
-static bool read_kl(struct check_ctx *ctx, struct kl *out)
-{
-    bool is_ppo = ctx->facts->run.kind == KIND_PPO;
-
-    out->is_sequence = read_finite(ctx, "objective/kl", &out->values);
-    if (!out->is_sequence && !read_finite(ctx, "kl", &out->values))
-        return false;
-    out->is_sequence = out->is_sequence || is_ppo;
-    out->bound = TOKEN_BOUND;
-    if (out->is_sequence) {
-        double length = mean_length(ctx);
-        out->is_likely = length <= 0.0;
-        out->bound = length > 0.0 ? TOKEN_BOUND * length : SEQUENCE_BOUND;
-    }
-    return true;
+    if (!kl->is_sequence)
+        return TOKEN_BOUND;
+    return kl->length > 0.0 ? TOKEN_BOUND * kl->length : SEQUENCE_BOUND;
 }
 
 static bool all_below(const struct values *values, double bound)
@@ -96,20 +33,6 @@ static bool all_below(const struct values *values, double bound)
         if (!(values->y[i] < bound))
             return false;
     return true;
-}
-
-/* 1: the groups of a GRPO run give no signal, 0 they do, -1 not logged. */
-static int has_dead_groups(struct check_ctx *ctx)
-{
-    struct values z, std;
-    bool has_z = read_finite(ctx, "frac_reward_zero_std", &z);
-    bool has_std = read_finite(ctx, "reward_std", &std);
-
-    if (has_z && stat_median(z.y, z.n) >= 0.9)
-        return 1;
-    if (has_std && stat_median(std.y, std.n) <= 0.0)
-        return 1;
-    return has_z || has_std ? 0 : -1;
 }
 
 static void advise(struct check_ctx *ctx, const char *beta)
@@ -157,15 +80,15 @@ static int judge_rl(struct check_ctx *ctx)
     struct values reward = {0};
     struct movement movement = {0};
 
-    if (!read_kl(ctx, &kl))
+    if (!kl_read(ctx, &kl))
         return check_unknown(ctx, "metric rows with the KL (GRPO with beta 0 logs none)");
-    drop_first_tenth(&kl.values);
-    size_t n = kl.values.n, quarter = n / 4;
+    values_drop_first_tenth(&kl.values);
+    size_t n = kl.values.n;
     if (n < ENOUGH_RL_ROWS)
         return check_unknown(ctx, "%zu more logged rows with the KL", ENOUGH_RL_ROWS - n);
-    double first = stat_median(kl.values.y, quarter);
-    double last = stat_median(kl.values.y + n - quarter, quarter);
-    bool is_still = all_below(&kl.values, kl.bound) && last < GROWTH * first;
+    double first = values_quarter(&kl.values, 0), last = values_quarter(&kl.values, 3);
+    double bound = bound_of(&kl);
+    bool is_still = all_below(&kl.values, bound) && last < GROWTH * first;
     if (!is_still) {
         check_pass(ctx, CONFIDENCE_STRONG,
                    "the KL moved: %.3g in the first quarter, %.3g in the "
@@ -173,32 +96,32 @@ static int judge_rl(struct check_ctx *ctx)
                    first, last);
         return judge_target(ctx, &kl);
     }
-    if (read_finite(ctx, "reward", &reward))
-        drop_first_tenth(&reward);
-    if (reward.n < ENOUGH_DPO_ROWS || !curve_movement(reward.y, reward.n, &movement))
+    if (values_read(ctx, "reward", &reward))
+        values_drop_first_tenth(&reward);
+    if (reward.n < ENOUGH_DPO_ROWS || !values_move(&reward, &movement))
         return check_unknown(ctx, "metric rows with the reward");
     if (movement.rose || movement.fell) {
         check_pass(ctx, CONFIDENCE_STRONG,
-                   "the KL stays below %.3g but the reward moved from %.3g to %.3g", kl.bound,
+                   "the KL stays below %.3g but the reward moved from %.3g to %.3g", bound,
                    movement.first, movement.last);
         return judge_target(ctx, &kl);
     }
-    if (has_dead_groups(ctx) == 1)
+    if (dead_groups_known(ctx) == 1)
         return check_unknown(ctx,
                              "a run whose groups differ in reward: without that nothing moves, "
                              "whatever the KL coefficient");
     check_fail(
-        ctx, kl.is_likely ? CONFIDENCE_LIKELY : CONFIDENCE_STRONG, "kl",
-        "the KL%s stays below %.3g for the whole run (%.3g in the first quarter, %.3g in the "
+        ctx, kl.is_sequence && kl.length <= 0.0 ? CONFIDENCE_LIKELY : CONFIDENCE_STRONG, "kl",
+        "the KL %s stays below %.3g for the whole run (%.3g in the first quarter, %.3g in the "
         "last) and the reward does not move (%.3g to %.3g)",
-        kl.is_sequence ? " per sequence" : " per token", kl.bound, first, last, movement.first,
+        kl_unit(&kl), bound, first, last, movement.first,
         movement.last);
     check_begins(ctx, kl.values.curve->step[kl.values.at[0]]);
     struct evidence *e = evidence_range(ctx, kl.values.curve, kl.values.at[0], kl.values.at[n - 1],
                                         "KL of every row below the bound");
     e->value = last;
     e->has_value = true;
-    e->bound = kl.bound;
+    e->bound = bound;
     e->has_bound = true;
     evidence_range(ctx, reward.curve, reward.at[0], reward.at[reward.n - 1],
                    "reward from %.3g to %.3g, a move counts from %.3g on", movement.first,
@@ -230,23 +153,21 @@ static int judge_dpo(struct check_ctx *ctx)
     struct values loss, margins, accuracies;
     double beta = 0.1;
 
-    if (read_finite(ctx, "loss", &loss) && is_at_start(&loss)) {
+    if (values_read(ctx, "loss", &loss) && is_at_start(&loss)) {
         check_fail(ctx, CONFIDENCE_CERTAIN, "ln2",
                    "the loss is ln 2 = 0.6931 on all %zu rows: the policy is still the reference",
                    loss.n);
         return fail_dpo(ctx, &loss, "loss at ln 2 throughout");
     }
-    if (!read_finite(ctx, "rewards/margins", &margins) ||
-        !read_finite(ctx, "rewards/accuracies", &accuracies))
+    if (!values_read(ctx, "rewards/margins", &margins) ||
+        !values_read(ctx, "rewards/accuracies", &accuracies))
         return check_unknown(ctx, "metric rows with rewards/margins and rewards/accuracies");
     size_t fewer = margins.n < accuracies.n ? margins.n : accuracies.n;
     if (fewer < ENOUGH_DPO_ROWS)
         return check_unknown(ctx, "%zu more logged rows", ENOUGH_DPO_ROWS - fewer);
     if (!facts_number(ctx->facts, "beta", &beta) || beta <= 0.0)
         beta = 0.1;
-    size_t m = margins.n / 4, a = accuracies.n / 4;
-    double margin = stat_median(margins.y + margins.n - m, m);
-    double accuracy = stat_median(accuracies.y + accuracies.n - a, a);
+    double margin = values_quarter(&margins, 3), accuracy = values_quarter(&accuracies, 3);
     if (margin < 0.05 * beta && accuracy <= 0.55) {
         check_fail(ctx, CONFIDENCE_STRONG, "margins",
                    "margins of %.3g at the end (bound %.3g) and accuracies of %.2f: the policy is "
