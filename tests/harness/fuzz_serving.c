@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/read/gguf.h"
+#include "core/read/repr.h"
 #include "core/read/source.h"
 #include "tests/harness/fuzz_targets.h"
 
@@ -21,5 +22,20 @@ void fuzz_gguf(const uint8_t *bytes, size_t n)
             abort();
         source_close(file);
     }
+    arena_close(arena);
+}
+
+void fuzz_repr(const uint8_t *bytes, size_t n)
+{
+    struct arena *arena = arena_open(ARENA_BYTES);
+    const struct json *value = NULL;
+    struct error err;
+    size_t used = 0;
+
+    if (!arena)
+        abort();
+    if (repr_parse(str_from((const char *)bytes, n), arena, &value, &used, &err) == OK &&
+        (!value || used > n))
+        abort();
     arena_close(arena);
 }

@@ -18,6 +18,7 @@
     X(table)            \
     X(safetensors)      \
     X(gguf)             \
+    X(repr)             \
     X(console_log)      \
     X(hf_trainer_state) \
     X(tensorboard)      \
