@@ -236,8 +236,9 @@ static void make(struct prompt_maker *maker, struct arena *scratch)
     struct prompt_pair *pair = maker->pair;
 
     pair->train = absent("prompt_train.txt, or the training data with the run's chat template");
-    pair->serve = absent("prompt_infer.txt or a captured request (request.json), or the tokenizer "
-                         "folder that is served (serve/)");
+    pair->serve = absent("prompt_infer.txt or a captured request (request.json), or what is served: the "
+                         "tokenizer folder (serve/), the GGUF file, the Modelfile, or the server's "
+                         "command");
     pair->system_share = pair->system_constant_share = NAN;
     pair->request_has_system = -1;
     pair->n_rows = NONE;
