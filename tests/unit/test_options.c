@@ -388,7 +388,7 @@ static void completion_offers_what_fits_the_place(void **state)
         {"check --format = j", "json|"},        /* as bash cuts --format=j */
         {"check --size ''", "|"},               /* nothing can be known */
         {"completions ''", "bash|zsh|fish|"},
-        {"make ''", "longest-first|"},
+        {"make lo", "longest-first|"},
         {"remark run --check nan-on", "nan-onset|"},
         {"check a", "a run|"},                  /* a name with a blank stays one */
         {"report -o a", "a run|"},
