@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "core/base/unicode.h"
+#include "core/base/unicode_case.h"
 
 #define LONGEST_DECOMPOSITION 32
 
@@ -295,4 +296,47 @@ int unicode_normalize(struct str text, enum unicode_form form, struct unicode_st
         compose_step(&composer, steps->items[i]);
     steps->n = composer.n;
     return OK;
+}
+
+/* ---- Unicode 14's NFKC, whole ---- */
+
+static int add_nfkc(struct str part, struct buf *out, struct error *err)
+{
+    const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_COMPOSE;
+    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)part.p;
+    utf8proc_ssize_t n = utf8proc_decompose(bytes, (utf8proc_ssize_t)part.n, NULL, 0, options);
+    utf8proc_int32_t *points = n < 0 ? NULL : malloc(((size_t)n + 1) * sizeof *points);
+
+    if (!points)
+        return error_set(err, E_NOMEM, "no memory for a text of %zu bytes", part.n);
+    n = utf8proc_decompose(bytes, (utf8proc_ssize_t)part.n, points, n, options);
+    n = utf8proc_normalize_utf32(points, n, options);
+    for (utf8proc_ssize_t i = 0; i < n; i++) {
+        char bytes_of[4];
+
+        buf_add(out, bytes_of, unicode_put(bytes_of, points[i]));
+    }
+    free(points);
+    return OK;
+}
+
+/* A code point that is not assigned has no class and takes part in nothing: it parts the text. */
+int unicode_nfkc(struct str text, struct buf *out, struct error *err)
+{
+    size_t from = 0;
+    int rc = OK;
+
+    for (size_t at = 0, n = 0; rc == OK && at < text.n; at += n) {
+        int32_t c;
+
+        n = unicode_next(str_skip(text, at), &c);
+        if (c < 0x80 || unicode_is_assigned(c))
+            continue;
+        rc = add_nfkc(str_from(text.p + from, at - from), out, err);
+        buf_add(out, text.p + at, n);
+        from = at + n;
+    }
+    if (rc == OK && from < text.n)
+        rc = add_nfkc(str_skip(text, from), out, err);
+    return rc == OK && out->failed ? error_set(err, E_NOMEM, "no memory for a text") : rc;
 }

@@ -35,5 +35,8 @@ bool unicode_may_change(struct str text, enum unicode_form form);
 /* Replaces the steps by those that make the form of the text, which is valid UTF-8. */
 MUST_CHECK int unicode_normalize(struct str text, enum unicode_form form,
                                  struct unicode_steps *steps, struct error *err);
+/* Appends the NFKC of a valid text by the rules of Unicode 14, as Python 3.11 has them: what was
+ * assigned later stays as it is. E_NOMEM. */
+MUST_CHECK int unicode_nfkc(struct str text, struct buf *out, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* Texts as near-duplicates and repeated inputs compare them, to the byte as FORMATS.md B25 says: NFKC;
- * lower case code point by code point; white space runs to one blank, ends trimmed. Then the common
- * text of all rows is stripped, then shingles are made. */
+/* Texts as near-duplicates and repeated inputs compare them, to the byte as FORMATS.md B25 says:
+ * NFKC; lower case code point by code point; white space runs to one blank, ends trimmed. Then the
+ * common text of all rows is stripped, then shingles are made. */
 #ifndef CORE_SIMILAR_NORMAL_H
 #define CORE_SIMILAR_NORMAL_H
 
