@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "core/base/random.h"
-#include "core/similar/common.h"
+#include "core/similar/shared_text.h"
 #include "core/similar/index.h"
 #include "core/similar/normal.h"
 

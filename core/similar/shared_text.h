@@ -5,8 +5,8 @@
  *
  * Texts are kept until it is found, COMMON_BYTES at most; of more rows those whose numbers' draws
  * are smallest are looked at (is_sample), the same ones each time. */
-#ifndef CORE_SIMILAR_COMMON_H
-#define CORE_SIMILAR_COMMON_H
+#ifndef CORE_SIMILAR_SHARED_TEXT_H
+#define CORE_SIMILAR_SHARED_TEXT_H
 
 #include <stdbool.h>
 

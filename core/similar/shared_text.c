@@ -1,5 +1,5 @@
-/* Finding the text that rows share. See common.h. */
-#include "core/similar/common.h"
+/* Finding the text that rows share. See shared_text.h. */
+#include "core/similar/shared_text.h"
 
 #include <stdlib.h>
 
