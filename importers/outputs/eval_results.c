@@ -1,5 +1,5 @@
 /* What models reached on suites: a line a model and suite (`correct` of `n`), or a line an item. The
- * rows of one model, suite and step are one suite; of items their text stays in the file. */
+ * rows of one model, file, suite and step are one suite; of items their text stays in the file. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +147,9 @@ static struct seen *find(struct reading *reading, const struct fields *f)
     key = hash_more(key, &f->step, sizeof f->step);
     key = hash_more(key, &f->is_count, sizeof f->is_count);
     key = hash_more(key, f->frozen, strlen(f->frozen) + 1);
+    /* the same model as an adapter and as a GGUF file was evaluated twice */
+    key = hash_more(key, f->artefact, strlen(f->artefact) + 1);
+    key = hash_more(key, f->sha256, strlen(f->sha256) + 1);
     for (size_t i = 0; i < reading->n_seen; i++)
         if (reading->seen[i].key == key)
             return &reading->seen[i];
@@ -277,7 +280,7 @@ const struct importer importer_eval_results = {
     .title = "results of an evaluation",
     .hint = "eval_results.jsonl, retention.jsonl",
     .supplies = NEEDS_EVAL_ITEMS,
-    .version = 1,
+    .version = 2,
     .role = "evals",
     .probe = probe,
     .run = run,
