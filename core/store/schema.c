@@ -184,6 +184,13 @@ static const char *const CACHE_MIGRATIONS[] = {
     /* Columns of counts may repeat a code (columns.h): an older program must not read them. */
     (""),
 
+    /* Texts that core/facts made of a run's files, by name; gone with the run. `key`: of all that it
+     * was made from. */
+    ("CREATE TABLE derived ("
+     " run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, name TEXT NOT NULL,"
+     " key INTEGER NOT NULL, text TEXT NOT NULL, hash INTEGER NOT NULL,"
+     " PRIMARY KEY (run_id, name)) STRICT, WITHOUT ROWID;"),
+
     /* How an output begins and how long it is; 0: not known. */
     ("ALTER TABLE generation ADD COLUMN opening_hash INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE generation ADD COLUMN n_words INTEGER NOT NULL DEFAULT 0;"),

@@ -149,6 +149,18 @@ MUST_CHECK int store_audit_put(struct store *store, int64_t run_id, struct store
                                const int32_t *const rows[AUDIT_COLUMNS], struct error *err);
 MUST_CHECK int store_audit_drop(struct store *store, int64_t id, struct error *err);
 
+/* ---- Other texts by name (derived.c): what core/facts made of a run's rows ---- */
+
+struct stored_text {
+    uint64_t key;               /* of all that it was made from */
+    const char *text;           /* NULL when it was found damaged */
+};
+/* E_NOTFOUND: there is none. arena NULL: the key alone. */
+MUST_CHECK int store_derived(struct store *store, int64_t run_id, const char *name,
+                             struct arena *arena, struct stored_text *out, struct error *err);
+MUST_CHECK int store_derived_put(struct store *store, int64_t run_id, const char *name,
+                                 const struct stored_text *text, struct error *err);
+
 /* ---- Files over commits (histories.c): what core/facts/config_history.h made ---- */
 
 struct stored_history {
