@@ -5,14 +5,20 @@
 
 static const double Z = 1.959964;
 
-static struct interval wilson_at(double z, int64_t k, int64_t n)
+static struct interval share_at(double z, double p, double count)
 {
-    if (n < 1)
+    double z2 = z * z;
+
+    if (!(count >= 1.0))
         return (struct interval){NAN, NAN};
-    double count = (double)n, p = (double)k / count, z2 = z * z;
     double centre = (p + z2 / (2.0 * count)) / (1.0 + z2 / count);
     double half = z / (1.0 + z2 / count) * sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
     return (struct interval){fmax(0.0, centre - half), fmin(1.0, centre + half)};
+}
+
+static struct interval wilson_at(double z, int64_t k, int64_t n)
+{
+    return share_at(z, (double)k / (double)n, (double)n);
 }
 
 static struct interval newcombe_at(double z, int64_t k1, int64_t n1, int64_t k2, int64_t n2)
@@ -26,6 +32,11 @@ static struct interval newcombe_at(double z, int64_t k1, int64_t n1, int64_t k2,
 struct interval wilson(int64_t k, int64_t n)
 {
     return wilson_at(Z, k, n);
+}
+
+struct interval wilson_of_share(double p, double n)
+{
+    return share_at(Z, p, n);
 }
 
 struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2)

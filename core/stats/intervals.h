@@ -10,6 +10,8 @@ struct interval {
 
 /* Wilson: 0 <= k <= n. */
 struct interval wilson(int64_t k, int64_t n);
+/* The same for a share of n that is no count (ties are half a win): 0 <= p <= 1. */
+struct interval wilson_of_share(double p, double n);
 /* Newcombe's interval of the difference k2/n2 − k1/n1. */
 struct interval newcombe(int64_t k1, int64_t n1, int64_t k2, int64_t n2);
 /* The level at which Newcombe's interval of that difference would just touch 0: its p-value, so that

@@ -95,12 +95,33 @@ void holm(const double *p, size_t n, bool *rejects)
         rejects[i] = p[i] < limit; /* NaN compares false */
 }
 
-static double items_needed(double effect, double discordance)
+static const double Z_POWER = 0.841621;
+
+static double items_for(double effect, double discordance)
 {
-    double a = 1.959964 * sqrt(discordance);
-    double b = 0.841621 * sqrt(fmax(0.0, discordance - effect * effect));
+    double a = Z * sqrt(discordance);
+    double b = Z_POWER * sqrt(fmax(0.0, discordance - effect * effect));
 
     return (a + b) * (a + b) / (effect * effect);
+}
+
+double items_needed(double effect, double discordance)
+{
+    effect = fabs(effect);
+    if (!(effect > 0.0) || effect > 1.0 || !(discordance >= effect) || discordance > 1.0)
+        return NAN; /* no difference is larger than the share of items that differ */
+    return ceil(items_for(effect, discordance));
+}
+
+double items_needed_unpaired(double p1, double p2)
+{
+    double effect = fabs(p2 - p1), mean = 0.5 * (p1 + p2);
+
+    if (!(effect > 0.0) || !(mean > 0.0 && mean < 1.0))
+        return NAN;
+    double a = Z * sqrt(2.0 * mean * (1.0 - mean));
+    double b = Z_POWER * sqrt(p1 * (1.0 - p1) + p2 * (1.0 - p2));
+    return ceil((a + b) * (a + b) / (effect * effect));
 }
 
 double smallest_effect(double n, double discordance)
@@ -112,7 +133,7 @@ double smallest_effect(double n, double discordance)
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (low + high);
 
-        if (items_needed(middle, discordance) > n)
+        if (items_for(middle, discordance) > n)
             low = middle;
         else
             high = middle;

@@ -29,5 +29,10 @@ void holm(const double *p, size_t n, bool *rejects);
 /* The smallest difference that n items show with 80 % power when the share `discordance` of them
  * differs between the two; NaN below 2 items. */
 double smallest_effect(double n, double discordance);
+/* F17 the other way: the items that show `effect` with 80 % power when the share `discordance` of them
+ * differs between the two; rounded up, NaN where there is no such number. */
+double items_needed(double effect, double discordance);
+/* The same without pairs: items of each of the two, whose shares are p1 and p2. */
+double items_needed_unpaired(double p1, double p2);
 
 #endif

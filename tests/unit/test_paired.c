@@ -47,6 +47,24 @@ static void newcombes_p_is_a_twentieth_where_the_interval_touches_nothing(void *
     assert_true(isnan(newcombe_p(1, 1, 0, 0)));
 }
 
+static void the_items_needed_meet_the_table(void **state)
+{
+    static const struct {
+        double effect, discordance, n;
+    } rows[] = {{0.05, 0.1, 312}, {0.05, 0.2, 626}, {0.05, 0.3, 940}, {0.10, 0.2, 155}, {0.03, 0.2, 1742}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        near(items_needed(rows[i].effect, rows[i].discordance), rows[i].n, 1.0);
+        near(items_needed(-rows[i].effect, rows[i].discordance), rows[i].n, 1.0);
+    }
+    near(items_needed_unpaired(0.70, 0.75), 1251, 0.0);
+    assert_true(isnan(items_needed(0.0, 0.2)));
+    assert_true(isnan(items_needed(0.3, 0.2))); /* no more can change than differs */
+    assert_true(isnan(items_needed_unpaired(0.5, 0.5)));
+    assert_true(isnan(items_needed_unpaired(NAN, 0.5)));
+}
+
 static void the_smallest_effect_meets_the_table(void **state)
 {
     static const struct {
@@ -117,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mcnemar_meets_the_exact_values),
         cmocka_unit_test(newcombes_p_is_a_twentieth_where_the_interval_touches_nothing),
+        cmocka_unit_test(the_items_needed_meet_the_table),
         cmocka_unit_test(the_smallest_effect_meets_the_table),
         cmocka_unit_test(holm_stops_at_the_first_that_is_not_rejected),
         cmocka_unit_test(items_of_a_group_widen_the_error),
