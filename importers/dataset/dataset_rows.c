@@ -16,6 +16,7 @@
 #include "importers/dataset/column_rows.h"
 #include "importers/dataset/columns.h"
 #include "importers/dataset/id_range.h"
+#include "importers/dataset/preference_rows.h"
 #include "importers/dataset/row_facts.h"
 #include "importers/dataset/token_rows.h"
 #include "importers/importer.h"
@@ -152,6 +153,7 @@ struct reading {
     struct str array_key;       /* of the member that holds the rows; empty: the document does */
     struct id_range range;
     struct class_blocks blocks;
+    struct preference_rows pairs;
 };
 
 static int after_row(struct reading *reading, int64_t byte, struct error *err)
@@ -225,12 +227,12 @@ static int put_cell_facts(struct reading *reading, const struct csv_row *row, st
     size_t n = row->n < reading->columns.n ? row->n : reading->columns.n;
     struct sample facts;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         names[i] = str_of(columns[i].name);
-    for (size_t i = 0; i < n; i++)
         id_range_cell(&reading->range, columns[i].name, row->cells[i], row->line);
-    for (size_t i = 0; i < n; i++)
         class_blocks_value(&reading->blocks, names[i], row->cells[i], reading->n_rows);
+    }
+    preference_rows_cells(&reading->pairs, names, row->cells, n, row->line, reading->n_rows);
     row_facts_of_texts(names, row->cells, n, &facts);
     return put_facts(reading, &facts, row->byte, row->length, err);
 }
@@ -270,6 +272,7 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
         columns_see_field(&reading->columns, &row->fields[i]);
     id_range_row(&reading->range, row);
     class_blocks_row(&reading->blocks, row, reading->n_rows);
+    preference_rows_row(&reading->pairs, row, reading->n_rows);
     return row->tree && is_batch(row->tree) ? put_batch(reading, row, err)
                                             : put_row_facts(reading, row, err);
 }
@@ -361,6 +364,8 @@ static int finish(struct reading *reading, struct error *err)
         rc = id_range_put(&reading->range, reading->import, err);
     if (rc == OK)
         rc = class_blocks_put(&reading->blocks, reading->import, err);
+    if (rc == OK)
+        rc = preference_rows_put(&reading->pairs, reading->import, err);
     if (rc == OK && reading->is_table && reading->n_unreadable > 1)
         rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
                        "%lld rows could not be read", (long long)reading->n_unreadable);
@@ -586,7 +591,7 @@ const struct importer importer_dataset_rows = {
     .hint = "the training, evaluation and test files (JSONL, JSON, CSV, TSV, also .gz and .zst; "
             "Parquet, Arrow)",
     .supplies = NEEDS_DATASET | NEEDS_TEST_DATASET,
-    .version = 5,
+    .version = 6,
     .role = "data",
     .reads_packed = true,
     .reads_tables = true,
