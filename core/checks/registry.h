@@ -70,8 +70,13 @@
     /* P preference */                   \
     X(grpo_completions_clipped)          \
     X(grpo_no_signal)                    \
+    X(chosen_rejected_swapped)           \
+    X(reward_hacking)                    \
+    X(kl_too_low)                        \
     X(kl_too_high)                       \
     X(negative_kl)                       \
+    X(dpo_length_exploitation)           \
+    X(off_policy_drift)                  \
     /* 7 hyperparameters */              \
     X(overfit)                           \
     X(last_not_best)                     \
