@@ -267,6 +267,18 @@ struct eval_item {
     int64_t prompt_hash;        /* 0: not stated */
 };
 
+/* Two answers to one question, and which of them a judge preferred. */
+struct judgement {
+    int64_t source_id, ord;     /* ord: order in its file */
+    const char *item;           /* name of the question, or NULL */
+    const char *base, *candidate;   /* the models, as the file names them */
+    int64_t length_base, length_candidate;  /* of the answers, in one unit; NONE: not known */
+    double score;               /* of the candidate: 1 won, 0 lost, 0.5 a tie, between: a weighted
+                                   preference */
+    int64_t step;               /* of the candidate's checkpoint, or NONE */
+    int64_t line;
+};
+
 /* ---- Verdicts ----------------------------------------------------------------------------------- */
 
 enum stage {

@@ -75,7 +75,7 @@ static const struct known_name SPECIAL[] = {
     {"eval_results.jsonl", "an evaluation: " LATER},
     {"retention.jsonl", "an evaluation: " LATER},
     {"record.jsonl", "an evaluation: " LATER},
-    {"judge.jsonl", "judgements: " LATER},
+    {"judge.jsonl", "judgements in a form that is not known"},
     {"samples_*.jsonl", "an evaluation: " LATER},
     {"results_*.json", "an evaluation: " LATER},
     {"serve.json", "a serving record: " LATER},

@@ -38,6 +38,7 @@
     X(server_log)        \
     X(generations)       \
     X(eval_results)      \
+    X(judge)             \
     X(dataset_rows)      \
     X(metrics_table)     \
     X(environment)       \

@@ -120,6 +120,7 @@ unsigned needs_met(const struct run_facts *facts)
 {
     unsigned met = needs_of_series(facts) | needs_of_settings(facts) | needs_of_artefacts(facts) |
                    needs_of_datasets(facts);
+    size_t n = 0;
 
     if (facts->n_events > 0)
         met |= NEEDS_LOG;
@@ -130,5 +131,7 @@ unsigned needs_met(const struct run_facts *facts)
         met |= NEEDS_GENERATIONS;
     if (facts->n_eval_suites > 0)
         met |= NEEDS_EVAL_ITEMS;
+    if (facts_judgements(facts, &n) && n > 0)
+        met |= NEEDS_JUDGEMENTS;
     return met;
 }

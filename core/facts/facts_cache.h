@@ -61,6 +61,9 @@ struct facts_cache {
     struct facts_tensor_list *tensors;
     struct facts_sample_list *samples;
     struct facts_item_list *items;
+    const struct judgement *judgements; /* judgements.c: loaded once */
+    size_t n_judgements;
+    bool judgements_known;
     const struct sample *lengths;
     size_t n_lengths;
     const struct dataset *lengths_of;

@@ -99,6 +99,7 @@ struct facts_memory {
     const struct facts_sample_set *samples; size_t n_sample_sets;
     const struct facts_item_set *items;     size_t n_item_sets;
     const struct audit *const *audits;      size_t n_audits;
+    const struct judgement *judgements;     size_t n_judgements;
 };
 MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
                                      struct error *err);
@@ -182,6 +183,8 @@ const struct sample *facts_samples(const struct run_facts *facts, const struct d
 /* The items of a suite by name, or NULL; loaded once. */
 const struct eval_item *facts_eval_items(const struct run_facts *facts,
                                          const struct eval_suite *suite, size_t *n);
+/* What judges preferred, in the order of the files; NULL: nothing. Loaded once. */
+const struct judgement *facts_judgements(const struct run_facts *facts, size_t *n);
 /* Rows of the training files, NONE when not known; *dataset may be NULL. */
 int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **dataset);
 

@@ -1,5 +1,5 @@
-/* What models wrote when asked, and what they reached: generations, suites and their items, to the
- * database and back. */
+/* What models wrote when asked, what they reached and which was preferred: generations, suites and
+ * their items, judgements, to the database and back. */
 #include "core/store/outputs.h"
 
 #include <math.h>
@@ -215,6 +215,68 @@ int store_eval_items(struct store *store, int64_t suite_id, struct arena *arena,
                            "SELECT item, score, cluster, prompt_hash FROM eval_item"
                            " WHERE suite_id = ?1 ORDER BY item",
                            suite_id, &list, fill_item, err);
+
+    if (rc != OK)
+        return rc;
+    *out = list.items;
+    *n = list.n;
+    return OK;
+}
+
+/* ---- Judgements ----------------------------------------------------------------------------- */
+
+int output_put_judgement(struct store *store, int64_t source_id, const struct judgement *said,
+                         struct error *err)
+{
+    uint8_t bits[8];
+    sqlite3_stmt *statement;
+    int rc = prepare(store,
+                     "INSERT INTO judgement (source_id, ord, item, base, candidate, length_base,"
+                     " length_candidate, score, step, line)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                     &statement, err);
+
+    if (rc != OK)
+        return rc;
+    db_bind_int(store, statement, 1, source_id);
+    db_bind_int(store, statement, 2, said->ord);
+    db_bind_text(store, statement, 3, said->item);
+    db_bind_text(store, statement, 4, said->base);
+    db_bind_text(store, statement, 5, said->candidate);
+    db_bind_count(store, statement, 6, said->length_base);
+    db_bind_count(store, statement, 7, said->length_candidate);
+    db_bind_double(store, statement, 8, said->score, bits);
+    db_bind_count(store, statement, 9, said->step);
+    db_bind_count(store, statement, 10, said->line);
+    return db_run(store, statement, err);
+}
+
+static void fill_judgement(sqlite3_stmt *row, struct arena *arena, void *item)
+{
+    *(struct judgement *)item = (struct judgement){
+        .source_id = sqlite3_column_int64(row, 0),
+        .ord = sqlite3_column_int64(row, 1),
+        .item = db_text(row, 2, arena),
+        .base = db_text(row, 3, arena),
+        .candidate = db_text(row, 4, arena),
+        .length_base = db_count(row, 5),
+        .length_candidate = db_count(row, 6),
+        .score = db_double(row, 7),
+        .step = db_count(row, 8),
+        .line = db_count(row, 9),
+    };
+}
+
+int store_judgements(struct store *store, int64_t run_id, struct arena *arena,
+                     const struct judgement **out, size_t *n, struct error *err)
+{
+    struct db_list list = {.arena = arena, .item_bytes = sizeof(struct judgement)};
+    int rc = db_load_by_id(store,
+                           "SELECT j.source_id, j.ord, j.item, j.base, j.candidate, j.length_base,"
+                           " j.length_candidate, j.score, j.step, j.line"
+                           " FROM source s JOIN judgement j ON j.source_id = s.id"
+                           " WHERE s.run_id = ?1 ORDER BY s.id, j.ord",
+                           run_id, &list, fill_judgement, err);
 
     if (rc != OK)
         return rc;

@@ -194,6 +194,13 @@ static const char *const CACHE_MIGRATIONS[] = {
     /* How an output begins and how long it is; 0: not known. */
     ("ALTER TABLE generation ADD COLUMN opening_hash INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE generation ADD COLUMN n_words INTEGER NOT NULL DEFAULT 0;"),
+
+    /* Which of two answers a judge preferred. score: a double as it is. */
+    ("CREATE TABLE judgement ("
+     " source_id INTEGER NOT NULL REFERENCES source ON DELETE CASCADE, ord INTEGER NOT NULL,"
+     " item TEXT, base TEXT NOT NULL, candidate TEXT NOT NULL, length_base INTEGER,"
+     " length_candidate INTEGER, score BLOB NOT NULL, step INTEGER, line INTEGER,"
+     " PRIMARY KEY (source_id, ord)) STRICT, WITHOUT ROWID;"),
 };
 
 static const char *const KEPT_MIGRATIONS[] = {

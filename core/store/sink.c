@@ -468,6 +468,17 @@ int sink_eval_item(struct sink *sink, int64_t suite_id, const struct eval_item *
     return result(sink, rc, &met, err);
 }
 
+int sink_judgement(struct sink *sink, const struct judgement *judgement, struct error *err)
+{
+    struct error met;
+    int rc = ready(sink, err);
+
+    if (rc != OK || !sink->backend->judgement)
+        return rc;
+    rc = sink->backend->judgement(sink->self, judgement, &met);
+    return result(sink, rc, &met, err);
+}
+
 int sink_note(struct sink *sink, enum note_severity severity, int64_t line, int64_t byte,
               struct error *err, const char *fmt, ...)
 {

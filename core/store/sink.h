@@ -10,6 +10,7 @@
  *         sink_dataset ─ sink_sample*
  *         sink_generation*
  *         sink_eval_suite ─ sink_eval_item*
+ *         sink_judgement*
  *         sink_note*                             (anywhere between begin and end)
  *         sink_mark
  *     sink_end(read_to, state)                   or sink_abort
@@ -85,6 +86,9 @@ MUST_CHECK int sink_generation(struct sink *sink, const struct generation *gener
 MUST_CHECK int sink_eval_suite(struct sink *sink, const struct eval_suite *suite, int64_t *id,
                                struct error *err);
 MUST_CHECK int sink_eval_item(struct sink *sink, int64_t suite_id, const struct eval_item *item,
+                              struct error *err);
+/* In the order of the file, each with an ord of its own. */
+MUST_CHECK int sink_judgement(struct sink *sink, const struct judgement *judgement,
                               struct error *err);
 MUST_CHECK int sink_note(struct sink *sink, enum note_severity severity, int64_t line,
                          int64_t byte, struct error *err, const char *fmt, ...)

@@ -28,6 +28,7 @@ struct sink_backend {
     int (*eval_suite)(void *self, const struct eval_suite *suite, int64_t *id, struct error *err);
     int (*eval_item)(void *self, int64_t suite_id, const struct eval_item *item,
                      struct error *err);
+    int (*judgement)(void *self, const struct judgement *judgement, struct error *err);
     int (*note)(void *self, const struct note *note, struct error *err);
     int (*mark)(void *self, const struct source *marks, struct error *err);
     int (*end)(void *self, int64_t read_to, enum source_state state, struct error *err);

@@ -115,6 +115,7 @@ static int drop_records(struct store_sink *sink, bool with_notes, struct error *
         "DELETE FROM dataset WHERE source_id = ?1",
         "DELETE FROM generation WHERE source_id = ?1",
         "DELETE FROM eval_suite WHERE source_id = ?1",
+        "DELETE FROM judgement WHERE source_id = ?1",
     };
     int rc = OK;
 
@@ -418,6 +419,7 @@ static const struct sink_backend store_backend = {
     .generation = row_generation,
     .eval_suite = row_eval_suite,
     .eval_item = row_eval_item,
+    .judgement = row_judgement,
     .note = row_note,
     .mark = mark,
     .end = end,

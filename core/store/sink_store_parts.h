@@ -42,6 +42,7 @@ MUST_CHECK int row_eval_suite(void *self, const struct eval_suite *suite, int64_
                               struct error *err);
 MUST_CHECK int row_eval_item(void *self, int64_t suite_id, const struct eval_item *item,
                              struct error *err);
+MUST_CHECK int row_judgement(void *self, const struct judgement *said, struct error *err);
 MUST_CHECK int row_note(void *self, const struct note *said, struct error *err);
 
 #endif

@@ -140,6 +140,13 @@ int row_eval_item(void *self, int64_t suite_id, const struct eval_item *item, st
     return after(sink, output_put_item(sink->store, suite_id, item, err), err);
 }
 
+int row_judgement(void *self, const struct judgement *said, struct error *err)
+{
+    struct store_sink *sink = self;
+
+    return after(sink, output_put_judgement(sink->store, sink->source_id, said, err), err);
+}
+
 int row_note(void *self, const struct note *said, struct error *err)
 {
     struct store_sink *sink = self;

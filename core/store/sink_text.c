@@ -13,6 +13,8 @@
  *     generation    ord, row, model, step, finish reason, tokens, limit, batch, exact, flags
  *     eval-suite    id, suite, model, metric, step, n, correct, artefact, sha256, frozen, line
  *     eval-item     suite, item, score, cluster
+ *     judgement     ord, item, base, candidate, score, length of the base's answer and of the other,
+ *                   step, line
  *     note          severity, line, byte, message
  *     end           state, read to
  *     abort         (then only the notes of the source are left above it)
@@ -359,6 +361,24 @@ static int eval_item(void *self, int64_t suite_id, const struct eval_item *item,
     return check(sink, err);
 }
 
+static int judgement(void *self, const struct judgement *said, struct error *err)
+{
+    struct text_sink *sink = self;
+
+    buf_puts(sink->out, "judgement");
+    put_count(sink->out, NULL, said->ord);
+    put_text(sink->out, said->item);
+    put_text(sink->out, said->base);
+    put_text(sink->out, said->candidate);
+    put_number(sink->out, NULL, said->score);
+    put_count(sink->out, "base", said->length_base);
+    put_count(sink->out, "candidate", said->length_candidate);
+    put_count(sink->out, "step", said->step);
+    put_count(sink->out, "line", said->line);
+    buf_putc(sink->out, '\n');
+    return check(sink, err);
+}
+
 static int note(void *self, const struct note *said, struct error *err)
 {
     struct text_sink *sink = self;
@@ -422,7 +442,7 @@ static const struct sink_backend text_backend = {
     .point = point,           .event = event,     .artefact = artefact,
     .tensor = tensor,         .dataset = dataset, .sample = sample,
     .dataset_done = dataset_done, .generation = generation, .note = note,
-    .eval_suite = eval_suite, .eval_item = eval_item,
+    .eval_suite = eval_suite, .eval_item = eval_item, .judgement = judgement,
     .end = end,               .abort = abort_source, .close = close_text,
 };
 

@@ -129,6 +129,10 @@ MUST_CHECK int store_eval_suites(struct store *store, int64_t run_id, struct are
 MUST_CHECK int store_eval_items(struct store *store, int64_t suite_id, struct arena *arena,
                                 const struct eval_item **out, size_t *n, struct error *err);
 
+/* In the order of the files and of their rows. */
+MUST_CHECK int store_judgements(struct store *store, int64_t run_id, struct arena *arena,
+                                const struct judgement **out, size_t *n, struct error *err);
+
 /* ---- Audits of rows (audits.c): what core/facts/audit.h made of a data set ---- */
 
 #define AUDIT_COLUMNS 6

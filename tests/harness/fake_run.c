@@ -460,6 +460,17 @@ void fake_items(struct fake_run *run, const struct eval_item *items, size_t n)
     run->memory.n_item_sets = at + 1;
 }
 
+void fake_judgements(struct fake_run *run, const struct judgement *judgements, size_t n)
+{
+    struct judgement *copy = arena_array(run->arena, n, sizeof *copy);
+
+    if (!copy)
+        BUG("no memory for %zu judgements", n);
+    memcpy(copy, judgements, n * sizeof *copy);
+    run->memory.judgements = copy;
+    run->memory.n_judgements = n;
+}
+
 void fake_generation(struct fake_run *run, const struct generation *generation)
 {
     struct run_facts *facts = &run->memory.lists;

@@ -82,6 +82,8 @@ void fake_generation(struct fake_run *run, const struct generation *generation);
 void fake_suite(struct fake_run *run, const char *model, const char *suite, int64_t correct, int64_t n);
 /* Items of the suite added last, which counts them; in order of their names. */
 void fake_items(struct fake_run *run, const struct eval_item *items, size_t n);
+/* All judgements of the run; texts are borrowed. */
+void fake_judgements(struct fake_run *run, const struct judgement *judgements, size_t n);
 /* The step of the suite added last. */
 void fake_step(struct fake_run *run, int64_t step);
 void fake_note(struct fake_run *run, enum note_severity severity, const char *message);

@@ -289,6 +289,40 @@ static void generations_come_back(void **state)
     assert_int_equal(got[0].flags, 0);
 }
 
+static void judgements_come_back_in_the_order_of_the_file(void **state)
+{
+    struct fixture *f = *state;
+    struct judgement second = {.ord = 1, .item = "q1", .base = "base", .candidate = "ft",
+                               .length_base = 12, .length_candidate = 0, .score = 0.93,
+                               .step = 400, .line = 7};
+    struct judgement first = {.ord = 0, .base = "ref", .candidate = "dpo", .length_base = NONE,
+                              .length_candidate = NONE, .score = 0.5, .step = NONE, .line = NONE};
+    const struct judgement *got;
+    size_t n;
+
+    begin(f);
+    assert_int_equal(sink_judgement(f->sink, &second, &f->err), OK);
+    assert_int_equal(sink_judgement(f->sink, &first, &f->err), OK);
+    finish(f);
+    assert_int_equal(store_judgements(f->reader, run_id(f), f->arena, &got, &n, &f->err), OK);
+    assert_int_equal(n, 2);
+    assert_null(got[0].item);
+    assert_string_equal(got[0].base, "ref");
+    assert_int_equal(got[0].length_base, NONE);
+    assert_int_equal(got[0].step, NONE);
+    assert_true(got[0].score == 0.5);
+    assert_string_equal(got[1].item, "q1");
+    assert_string_equal(got[1].candidate, "ft");
+    assert_int_equal(got[1].length_base, 12);
+    assert_int_equal(got[1].length_candidate, 0);
+    assert_true(got[1].score == 0.93);
+    assert_int_equal(got[1].line, 7);
+    begin(f); /* the file anew: what it said before is gone */
+    finish(f);
+    assert_int_equal(store_judgements(f->reader, run_id(f), f->arena, &got, &n, &f->err), OK);
+    assert_int_equal(n, 0);
+}
+
 /* ---- Batches -------------------------------------------------------------------------------- */
 
 static void a_reader_sees_whole_batches_of_a_long_import(void **state)
@@ -499,6 +533,7 @@ int main(void)
         TEST(models_come_back_with_their_tensors),
         TEST(rows_of_two_datasets_come_back_in_order),
         TEST(generations_come_back),
+        TEST(judgements_come_back_in_the_order_of_the_file),
         TEST(a_reader_sees_whole_batches_of_a_long_import),
         TEST(importing_again_replaces_what_was_there),
         TEST(an_abort_keeps_the_notes_only),

@@ -136,6 +136,9 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
     struct generation generation = {.ord = 0, .row = 4, .step = NONE, .model = "base",
                                     .n_tokens = 9, .max_new_tokens = 16, .batch = NONE,
                                     .exact = -1, .flags = GENERATION_HAS_TEXT};
+    struct judgement judgement = {.ord = 3, .item = "q1", .base = "base", .candidate = "ft",
+                                  .length_base = 8, .length_candidate = NONE, .score = 0.5,
+                                  .step = NONE, .line = 4};
     int64_t a, d;
 
     assert_int_equal(sink_artefact(dump->sink, &artefact, &a, NULL), OK);
@@ -145,6 +148,7 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
     assert_int_equal(sink_dataset_done(dump->sink, d, "messages", "messages,tools", 1, 0, NULL),
                      OK);
     assert_int_equal(sink_generation(dump->sink, &generation, NULL), OK);
+    assert_int_equal(sink_judgement(dump->sink, &judgement, NULL), OK);
     finish(dump);
     assert_string_equal(
         dump->text.p,
@@ -155,6 +159,7 @@ static void models_and_datasets_carry_ids_of_their_source(void **state)
         "sample\t1\tat 0\tlength 55\tflags 0x12\ttokens -\tprompt 3\ttrained 0\n"
         "dataset-done\t1\tmessages\tmessages,tools\trows 1\tunreadable 0\n"
         "generation\t0\trow 4\tbase\tstep -\t-\ttokens 9\tlimit 16\tbatch -\texact -\tflags 1\n"
+        "judgement\t3\tq1\tbase\tft\t0.5\tbase 8\tcandidate -\tstep -\tline 4\n"
         "end\twhole\tread 99\n");
 }
 
