@@ -1,4 +1,5 @@
 /* Which run a file belongs to (FORMATS.md B0 rules 3 and 4). */
+#include <math.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -44,33 +45,6 @@ static bool root_holds(const struct root *root, const struct walk_file *file)
     return !*root->id || strcmp(last_component(file->folder), root->id) == 0;
 }
 
-/* The deepest root around the file. */
-static bool inside_a_root(struct assigning *a, const struct walk_file *file)
-{
-    const struct root *deepest = NULL;
-
-    for (size_t i = 0; i < a->scene->n_roots; i++) {
-        const struct root *root = &a->scene->roots[i];
-
-        if (root_holds(root, file) && (!deepest || strlen(root->folder) > strlen(deepest->folder)))
-            deepest = root;
-    }
-    /* The argument itself is a root when a metric table lies beside several run folders: what else
-     * lies there is everybody's. */
-    if (!deepest || (deepest->records & ~(unsigned)(RECORD_TABLE | RECORD_EVENTS)) == 0)
-        for (size_t i = 0; deepest && i < a->scene->n_roots; i++)
-            if (&a->scene->roots[i] != deepest &&
-                strlen(a->scene->roots[i].folder) > strlen(deepest->folder) &&
-                path_is_below(a->scene->roots[i].folder, deepest->folder))
-                return false;
-    if (!deepest)
-        return false;
-    size_t run = run_of_root(a, deepest);
-    if (run < a->n_runs)
-        a->belongs[run] = true;
-    return run < a->n_runs;
-}
-
 static bool tells_losses(const char *id)
 {
     static const char *const IDS[] = {"hf_trainer_state", "metrics_table", "tensorboard", "wandb",
@@ -80,6 +54,73 @@ static bool tells_losses(const char *id)
         if (strcmp(id, IDS[i]) == 0)
             return true;
     return false;
+}
+
+/* A root of loggers' files alone, with other roots below it: the argument when a metric table lies
+ * beside several run folders. */
+static bool is_around_others(const struct scene *scene, const struct root *root)
+{
+    if (root->records & ~(unsigned)(RECORD_TABLE | RECORD_EVENTS))
+        return false;
+    for (size_t i = 0; i < scene->n_roots; i++)
+        if (strlen(scene->roots[i].folder) > strlen(root->folder) &&
+            path_is_below(scene->roots[i].folder, root->folder))
+            return true;
+    return false;
+}
+
+static bool is_of_a_training(const struct loss_rows *rows)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        n += !isnan(rows->step[i]) && !isnan(rows->loss[i]);
+    return n > 1;
+}
+
+/* Which files in a root around others tell the losses of a training, steps with them: they are not
+ * everybody's. */
+static int find_trainings(struct scene *scene, struct error *err)
+{
+    for (size_t i = 0; i < scene->n_roots; i++) {
+        const struct root *root = &scene->roots[i];
+
+        if (!is_around_others(scene, root))
+            continue;
+        for (size_t k = 0; k < scene->n_found; k++) {
+            struct found *f = &scene->found[k];
+            struct loss_rows rows;
+
+            if (!f->importer || f->part || !tells_losses(f->importer->id) ||
+                !root_holds(root, f->file) || f->trains)
+                continue;
+            int rc = rows_read(f, scene->arena, &rows, err);
+            if (rc != OK)
+                return rc;
+            f->trains = is_of_a_training(&rows);
+        }
+    }
+    return OK;
+}
+
+/* The deepest root around the file. */
+static bool inside_a_root(struct assigning *a, const struct found *found)
+{
+    const struct walk_file *file = found->file;
+    const struct root *deepest = NULL;
+
+    for (size_t i = 0; i < a->scene->n_roots; i++) {
+        const struct root *root = &a->scene->roots[i];
+
+        if (root_holds(root, file) && (!deepest || strlen(root->folder) > strlen(deepest->folder)))
+            deepest = root;
+    }
+    if (!deepest || (!found->trains && is_around_others(a->scene, deepest)))
+        return false; /* beside several run folders it is everybody's */
+    size_t run = run_of_root(a, deepest);
+    if (run < a->n_runs)
+        a->belongs[run] = true;
+    return run < a->n_runs;
 }
 
 /* A part of a file belongs to the root that was made of it. */
@@ -260,7 +301,7 @@ static int assign_one(struct assigning *a, const struct found *found, struct err
         return OK;
     }
     bool is_log = found->importer && importer_is_log(found->importer->id);
-    if (inside_a_root(a, found->file) || inside_lone_data(a, found->file))
+    if (inside_a_root(a, found) || inside_lone_data(a, found->file))
         return OK;
     if (is_log) {
         rc = assign_log(a, found, &n, err);
@@ -322,7 +363,7 @@ static int add_lone_logs(struct assigning *a, struct error *err)
         if (!f->importer || !importer_is_log(f->importer->id))
             continue;
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
-        if (inside_a_root(a, f->file) || is_stream_of_a_run(a, f, &run))
+        if (inside_a_root(a, f) || is_stream_of_a_run(a, f, &run))
             continue;
         int rc = assign_log(a, f, &n, err);
         if (rc != OK)
@@ -393,7 +434,7 @@ static int add_lone_data(struct assigning *a, struct error *err)
         memset(a->belongs, 0, a->n_runs * sizeof *a->belongs);
         const char *folder = folder_without_runs(a, f->file);
         if (!folder || is_shared_folder(last_component(folder)) || is_beside_one_run(a, f->file) ||
-            inside_a_root(a, f->file) || inside_lone_data(a, f->file) || mark_named(a, f))
+            inside_a_root(a, f) || inside_lone_data(a, f->file) || mark_named(a, f))
             continue;
         struct root *root = arena_alloc(scene->arena, sizeof *root);
         if (!root)
@@ -514,7 +555,9 @@ int assign_files(struct scene *scene, struct assigned *out, struct error *err)
     for (size_t i = 0; i < scene->n_roots; i++)
         if (scene->roots[i].joined == i)
             a.runs[a.n_runs++] = &scene->roots[i];
-    rc = add_lone_logs(&a, err);
+    rc = find_trainings(scene, err);
+    if (rc == OK)
+        rc = add_lone_logs(&a, err);
     if (rc == OK)
         rc = add_lone_data(&a, err);
     if (rc != OK)

@@ -45,6 +45,7 @@ struct import {
     const char *n_rows_are; /* "metric rows" */
     int64_t read_to;
     enum source_state state;
+    bool is_over; /* its records say that the process ended: a young one is no sign of a live run */
 };
 
 struct importer {

@@ -202,7 +202,7 @@ static int settle(struct importing *importing, const struct source *before, stru
         rc = sink_note(importing->sink, NOTE_INFO, NONE, NONE, err, "%s",
                        importing->grows ? "the file grew between two looks"
                                         : "another process has the file open for writing");
-    } else if (fabs(age) <= FRESH_S) {
+    } else if (fabs(age) <= FRESH_S && !import->is_over) {
         rc = keep_fresh(importing, age, import, err);
     } else if (import->state == SOURCE_GROWING) {
         import->state = SOURCE_DAMAGED; /* half a row, and nobody there to finish it */

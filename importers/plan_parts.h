@@ -22,6 +22,7 @@ struct found {
     const char *reason;
     bool is_unreadable; /* by its name a record, by its content none: LFS, empty */
     const char *part;   /* id of one of the runs that the file holds; NULL: it holds one */
+    bool trains;        /* assign.c: beside folders of runs, and the log of a training of its own */
 };
 
 enum record {                   /* why a folder is a root, strongest first */

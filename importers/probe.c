@@ -248,14 +248,17 @@ static int split_database(struct scene *scene, const struct found *found, struct
     const char *const *ids = NULL;
     size_t n_ids = 0;
     runs_of_file *runs = found->importer ? runs_of(found->importer->id) : NULL;
-    int rc = runs ? runs(found->file->path, PARTS_MAX, scene->arena, &ids, &n_ids, err) : OK;
+    int rc = runs ? runs(found->file->path, PARTS_MAX + 1, scene->arena, &ids, &n_ids, err) : OK;
 
     for (size_t i = 0; rc == OK && i < (n_ids > 1 ? n_ids : 1); i++) {
         *list = arena_room(scene->arena, *list, *n, capacity, sizeof **list);
         if (!*list)
             return error_set(err, E_NOMEM, "no memory for the runs of a database");
         (*list)[*n] = *found;
-        (*list)[(*n)++].part = n_ids > 1 ? ids[i] : NULL;
+        if (i == PARTS_MAX)
+            ignore(&(*list)[*n], arena_printf(scene->arena, "a database of more than %d runs: the "
+                                              "older ones are left out", PARTS_MAX));
+        (*list)[(*n)++].part = n_ids > 1 && i < PARTS_MAX ? ids[i] : NULL;
     }
     return rc;
 }

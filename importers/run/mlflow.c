@@ -104,5 +104,7 @@ int mlflow_status(struct import *import, const char *status, struct error *err)
                                 .text = text,
                                 .n_captures = 1,
                                 .captures = {status}};
+
+    import->is_over = true;
     return sink_event(import->sink, &event, err);
 }

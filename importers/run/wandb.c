@@ -102,6 +102,8 @@ static int take_exit(struct reader *reader, struct str record, int64_t byte, str
                                 .text = text,
                                 .n_captures = 1,
                                 .captures = {digits}};
+
+    reader->import->is_over = true;
     return sink_event(reader->import->sink, &event, err);
 }
 

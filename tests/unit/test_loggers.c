@@ -11,6 +11,9 @@
 
 #include <cmocka.h>
 
+#include <sqlite3.h>
+
+#include "core/base/clock.h"
 #include "core/read/crc32.h"
 #include "core/read/source.h"
 #include "core/read/tfrecord.h"
@@ -353,6 +356,93 @@ static void each_run_of_a_database_is_a_run(void **state)
     buf_free(&text);
 }
 
+static void say_to_database(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void runs_of_a_database_that_are_too_many_are_told(void **state)
+{
+    struct planned *p = *state;
+
+    copy_sample(p->folder, "mlflow.db", "tests/importers/mlflow_db/two-runs/mlflow.db");
+    say_to_database(tempdir_path(p->folder, "mlflow.db"),
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 199) "
+                    "INSERT INTO runs (run_uuid, start_time) SELECT 'more' || i, i FROM n");
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 200);
+    assert_int_equal(p->plan.n_ignored, 1);
+    assert_non_null(strstr(p->plan.ignored[0].reason, "more than 200 runs"));
+    say_to_database(tempdir_path(p->folder, "mlflow.db"), "DELETE FROM runs WHERE start_time = 1");
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 200);
+    assert_int_equal(p->plan.n_ignored, 0);
+}
+
+/* In a folder of projects: else each run of the database would have the curve of the event file. */
+static void a_log_above_folders_of_runs_is_a_run_of_its_own(void **state)
+{
+    struct planned *p = *state;
+    const char *above[] = {"events.out.tfevents.1.host", "run-aaa.wandb", "metrics.csv"};
+
+    write_events(p->folder, above[0], 1, 9, 7);
+    write_history(p->folder, above[1], 9, 7);
+    tempdir_write_text(p->folder, above[2], "step,loss\n10,7\n20,3.5\n30,2.3333\n");
+    copy_sample(p->folder, "store/mlflow.db", "tests/importers/mlflow_db/two-runs/mlflow.db");
+    tempdir_write_text(p->folder, "lengths.csv", "row,tokens\n0,10\n1,12\n");
+    make_plan(p);
+    assert_int_equal(p->plan.n_runs, 3);
+    for (size_t i = 0; i < 3; i++) {
+        int run = run_with(p, above[i]);
+
+        assert_true(run >= 0);
+        assert_int_equal(run, run_with(p, above[0]));
+        for (size_t k = 0; k < p->plan.runs[run].n_files; k++)
+            assert_string_not_equal(p->plan.runs[run].files[k].shown, "store/mlflow.db");
+    }
+    size_t n = 0; /* what tells no losses is everybody's */
+    for (size_t i = 0; i < p->plan.n_runs; i++)
+        for (size_t k = 0; k < p->plan.runs[i].n_files; k++)
+            n += strcmp(p->plan.runs[i].files[k].shown, "lengths.csv") == 0;
+    assert_int_equal(n, 3);
+}
+
+static size_t n_live(const struct planned *p)
+{
+    struct sink *sink;
+    struct buf text;
+    struct error err;
+    size_t n = 0;
+
+    buf_init(&text, (size_t)1 << 20);
+    assert_int_equal(sink_open_text(&sink, &text, &err), OK);
+    assert_int_equal(plan_import(&p->plan, sink, true, NULL, &err), OK);
+    sink_close(sink);
+    for (const char *at = text.p; (at = strstr(at, "the run may be going on")); at++)
+        n++;
+    buf_free(&text);
+    return n;
+}
+
+/* Who looks right after the end is not told that it goes on. */
+static void a_run_whose_logger_saw_its_end_is_not_live(void **state)
+{
+    struct planned *p = *state;
+
+    copy_sample(p->folder, "mlflow.db", "tests/importers/mlflow_db/two-runs/mlflow.db");
+    make_plan(p);
+    clock_fix(1700001010);
+    assert_int_equal(n_live(p), 0);
+    say_to_database(tempdir_path(p->folder, "mlflow.db"), "UPDATE runs SET status = 'RUNNING'");
+    make_plan(p);
+    assert_int_equal(n_live(p), 1); /* the other one's last record is 1,000 s old */
+    clock_fix(NONE);
+}
+
 static void logs_that_disagree_are_told(void **state)
 {
     struct planned *p = *state;
@@ -576,6 +666,12 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_resume_of_wandb_keeps_its_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_run_of_a_database_is_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runs_of_a_database_that_are_too_many_are_told, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_log_above_folders_of_runs_is_a_run_of_its_own, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_run_whose_logger_saw_its_end_is_not_live, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(logs_that_disagree_are_told, set_up, tear_down),
         cmocka_unit_test(a_curve_goes_on_in_the_next_file),
         cmocka_unit_test(of_several_processes_rank_0_counts),
