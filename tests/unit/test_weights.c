@@ -8,8 +8,11 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/read/source.h"
 #include "core/read/tensor_values.h"
 #include "core/read/weights.h"
 #include "tests/harness/tempdir.h"
@@ -233,6 +236,82 @@ static void a_cancelled_reading_says_so(void **state)
                      E_CANCELLED);
 }
 
+/* ---- Files of the real writers (tests/engines/weights/WRITERS.txt) ---- */
+
+static const struct tensor *tensor_named(const struct weights *file, struct str name)
+{
+    for (size_t i = 0; i < file->n; i++)
+        if (str_is(name, file->tensors[i].facts.name))
+            return &file->tensors[i].facts;
+    return NULL;
+}
+
+static void expect_number(const char *what, struct str field, double got)
+{
+    double want = strtod(field.p, NULL);
+
+    if (isnan(want) != isnan(got) ||
+        (!isnan(want) && fabs(want - got) > 1e-6 * (fabs(want) > 1 ? fabs(want) : 1)))
+        fail_msg("%s: %.9g, expected %.9g", what, got, want);
+}
+
+/* A line of values.tsv against the tensor of that name. Shapes of pickles have round brackets. */
+static void expect_row(struct fixture *f, struct str line)
+{
+    static const char *const COLUMNS[] = {"norm", "non-zero", "non-finite", "change"};
+    struct str file, name, shape, field;
+    int64_t want[8], got[8];
+    char what[512];
+
+    assert_true(str_split(&line, '\t', &file) && str_split(&line, '\t', &name) &&
+                str_split(&line, '\t', &shape));
+    const struct tensor *tensor = tensor_named(&f->file, name);
+    snprintf(what, sizeof what, "%.*s %.*s", (int)file.n, file.p, (int)name.n, name.p);
+    if (!tensor)
+        fail_msg("%s: not read", what);
+    int n = tensor_sides(shape.p, want);
+    assert_int_equal(tensor_sides(tensor->shape, got), n);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(got[i], want[i]);
+    const double values[] = {tensor->norm, (double)tensor->n_nonzero, (double)tensor->n_nonfinite,
+                             tensor->delta_norm};
+    for (int i = 0; i < 4; i++) {
+        char place[600];
+
+        assert_true(str_split(&line, '\t', &field));
+        snprintf(place, sizeof place, "%s, %s", what, COLUMNS[i]);
+        expect_number(place, field, values[i]);
+    }
+}
+
+static void real_files_have_the_values_that_torch_computes(void **state)
+{
+    static const char FOLDER[] = "tests/engines/weights";
+    const struct weight_options all = {.values_up_to = INT64_MAX, .products_up_to = INT64_MAX};
+    struct fixture *f = *state;
+    struct source_file *list;
+    struct source_line line;
+    char open[256] = "", path[512];
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "%s/values.tsv", FOLDER);
+    assert_int_equal(source_open(&list, path, &f->err), OK);
+    while (source_next_line(list, 0, &line, &f->err) == 1) {
+        struct str rest = line.text, file;
+
+        assert_true(str_split(&rest, '\t', &file));
+        if (!str_is(file, open)) {
+            snprintf(open, sizeof open, "%.*s", (int)file.n, file.p);
+            snprintf(path, sizeof path, "%s/%s", FOLDER, open);
+            assert_int_equal(weights_read(path, &all, f->arena, &f->file, &f->err), OK);
+        }
+        expect_row(f, line.text);
+        n++;
+    }
+    source_close(list);
+    assert_true(n > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(equal_tensors_of_two_files_have_equal_hashes, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_cancelled_reading_says_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(real_files_have_the_values_that_torch_computes, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
