@@ -51,12 +51,23 @@ static int report_run(struct session *session, const struct run *run, struct buf
     return rc;
 }
 
-static int report_path(struct session *session, const char *path, struct buf *text,
+/* --set git-owner=any, which is the run's where there is one. */
+static bool trusts_owner(const struct options *options)
+{
+    for (size_t i = 0; i < options->n_answers; i++)
+        if (strcmp(options->answers[i].name, "git-owner") == 0)
+            return strcmp(options->answers[i].value, "any") == 0;
+    return false;
+}
+
+static int report_path(struct session *session, const struct options *options, struct buf *text,
                        const struct history_report_options *how)
 {
+    const struct repository_options repository = {.trusts_owner = trusts_owner(options)};
     const struct config_history *list;
+    const char *path = options->paths[0];
     size_t n;
-    int rc = config_histories_of_path(path, session->arena, &list, &n, &session->err);
+    int rc = config_histories_of_path(path, &repository, session->arena, &list, &n, &session->err);
 
     for (size_t i = 0; rc == OK && i < n; i++) {
         buf_puts(text, i ? "\n" : "");
@@ -108,7 +119,7 @@ static int history(struct session *session, const struct options *options)
 
     buf_init(&text, TEXT_BYTES);
     if (is_own_path(path))
-        rc = report_path(session, path, &text, &how);
+        rc = report_path(session, options, &text, &how);
     else if (session_find_run(session, options, path, &run))
         rc = report_run(session, &run, &text, options);
     else {

@@ -11,6 +11,7 @@
 #include "core/facts/audit.h"
 #include "core/facts/config_diff.h"
 #include "core/facts/run_facts.h"
+#include "core/git/repository.h"
 
 #define HISTORY_VERSION   2         /* raise when the same repository would be read differently */
 #define HISTORY_MAX_SHOWN 20000     /* newest revisions that are loaded */
@@ -65,10 +66,10 @@ MUST_CHECK int histories_refresh(struct run_facts *facts, struct store *store,
                                  const struct audit_hooks *hooks, struct error *err);
 
 /* The histories of a file, or of the configurations in a bundle or repository, without a run, for
- * `flatline history FILE`: in the arena, nothing is kept. */
-MUST_CHECK int config_histories_of_path(const char *path, struct arena *arena,
-                                        const struct config_history **out, size_t *n,
-                                        struct error *err);
+ * `flatline history FILE`: in the arena, nothing is kept. options NULL: none. */
+MUST_CHECK int config_histories_of_path(const char *path, const struct repository_options *options,
+                                        struct arena *arena, const struct config_history **out,
+                                        size_t *n, struct error *err);
 
 /* Runs of the cache that used a revision of this history, to say under which commit a run was healthy. */
 struct history_run {

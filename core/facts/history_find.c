@@ -81,7 +81,7 @@ static const struct repository_options *trust(const struct history_search *s)
     static const struct repository_options trusting = {.trusts_owner = true};
     const char *answer = s->facts ? facts_answer(s->facts, "git-owner") : NULL;
 
-    return answer && strcmp(answer, "any") == 0 ? &trusting : NULL;
+    return answer && strcmp(answer, "any") == 0 ? &trusting : s->options;
 }
 
 /* The repository around or at a path; none is no failure. */
@@ -328,6 +328,7 @@ static int match(struct history_search *s, struct history_place *place, const ch
         rc = repository_tree(place->repository, &place->head, &tree, err);
     if (rc == OK)
         rc = tree_files(place->repository->objects, &tree, MAX_TREE_FILES, look_at_file, &c, err);
+    place->is_bounded |= rc == E_LIMIT || rc == E_NOTFOUND || rc == E_GIT || c.n_looked > MAX_CANDIDATES;
     if (rc == E_LIMIT || rc == E_NOTFOUND || rc == E_GIT)
         rc = OK;                        /* what was seen until then decides */
     if (rc == OK)
@@ -436,6 +437,10 @@ static int targets_in(struct history_search *s, struct history_place *place, str
         if (rc == OK && path)
             add_target(s, place, path, working, working);
     }
+    if (rc == OK && s->n_targets == before && place->is_bounded) {
+        place->problem = HISTORY_BOUNDED;
+        add_target(s, place, NULL, NULL, NULL);
+    }
     return rc;
 }
 
@@ -488,6 +493,7 @@ static int targets_of_repository(struct history_search *s, struct history_place 
     if (rc == OK)
         rc = tree_files(place->repository->objects, &tree, MAX_TREE_FILES, look_for_config, &named, err);
     arena_close(named.scratch);
+    place->is_bounded |= rc == E_LIMIT || s->n_targets == HISTORY_MAX_TARGETS;
     return rc == E_LIMIT ? OK : rc;
 }
 
@@ -534,7 +540,8 @@ int history_search_path(struct history_search *search, const char *path, struct 
     bool is_file = stat(real, &st) != 0 || S_ISREG(st.st_mode);
     struct repository *repository = NULL;
     bool is_bundle = is_file && repository_is_bundle_file(real);
-    rc = repository_open(&repository, is_file && !is_bundle ? folder_of(s->arena, real) : real, NULL, err);
+    rc = repository_open(&repository, is_file && !is_bundle ? folder_of(s->arena, real) : real,
+                         trust(s), err);
     if (rc != OK)
         return rc;
     struct history_place *place = new_place(s, repository->path);

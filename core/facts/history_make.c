@@ -163,6 +163,8 @@ static void add_notes(struct history_walk *walk, const struct repository *reposi
     if (sum->is_cut)
         add_note(walk, arena_printf(arena, "only the newest %lld commits were looked at",
                                     (long long)sum->n_commits));
+    if (walk->target->place->is_bounded)
+        add_note(walk, HISTORY_BOUNDED);
     if (repository->is_worktree)
         add_note(walk, arena_printf(arena, "a linked worktree of %s", repository->common_folder));
 }

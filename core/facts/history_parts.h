@@ -17,6 +17,7 @@ struct history_place {                  /* a repository, or why it cannot be rea
     struct git_id head;
     const char *head_name;
     uint64_t stamp;                     /* changes when its history may have */
+    bool is_bounded;                    /* not all of its files were looked at for a configuration */
     const char *problem;
 };
 
@@ -30,6 +31,7 @@ struct history_target {
 
 struct history_search {
     const struct run_facts *facts;      /* NULL: one file, without a run */
+    const struct repository_options *options;   /* of that file; NULL: none */
     struct arena *arena;
     struct history_place places[HISTORY_MAX_PLACES];
     size_t n_places;
@@ -48,6 +50,9 @@ MUST_CHECK int history_search_path(struct history_search *search, const char *pa
 /* Of a file's size and time. */
 uint64_t history_stamp(const char *path);
 void history_search_close(struct history_search *search);
+
+/* What is said of a place that is_bounded. */
+#define HISTORY_BOUNDED "the configuration was looked for among the first files of the repository only"
 
 /* ---- Walking (history_make.c) ---- */
 

@@ -73,10 +73,11 @@ static int history_without_run(const struct history_target *target, struct arena
     return history_use_find(NULL, target, arena, out, err);
 }
 
-int config_histories_of_path(const char *path, struct arena *arena, const struct config_history **out,
-                             size_t *n, struct error *err)
+int config_histories_of_path(const char *path, const struct repository_options *options,
+                             struct arena *arena, const struct config_history **out, size_t *n,
+                             struct error *err)
 {
-    struct history_search search = {.arena = arena};
+    struct history_search search = {.options = options, .arena = arena};
     struct config_history *list = arena_array(arena, HISTORY_MAX_TARGETS, sizeof *list);
     int rc = list ? history_search_path(&search, path, err) : error_set(err, E_NOMEM, "a history");
 

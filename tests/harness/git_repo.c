@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FILES 32
+#define MAX_FILES 512
 
 struct git_repo {
     git_repository *repository;

@@ -135,6 +135,52 @@ static void a_copy_is_found_in_a_bundle_by_its_content(void **state)
     assert_false(h->is_dirty);
 }
 
+/* 400 files are compared with the run's; the one behind them is not seen, and that is said. */
+static void a_search_that_ended_early_is_told(void **state)
+{
+    struct fixture *f = *state;
+    char path[4096];
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "%s", tempdir_path(f->run->root, "elsewhere"));
+    make_repo(f, path);
+    for (int i = 0; i < 400; i++) {
+        snprintf(path, sizeof path, "a/%03d.yaml", i);
+        git_repo_put(f->repo, path, "a: 1\nb: 2\n");
+    }
+    three_versions(f, "configs/sft.yaml");
+    git_repo_bundle(f->repo, tempdir_path(f->run->folder, "history.bundle"));
+    tempdir_write_text(f->run->folder, "own.yaml", CONFIG("3e-4", "3"));
+    write_state(f);
+    assert_null(history_of(f));
+    const struct config_history *const *list = facts_histories(f->run->facts, &n);
+    assert_int_equal(n, 1);
+    assert_non_null(list[0]->problem);
+    assert_non_null(strstr(list[0]->problem, "among the first files"));
+}
+
+static void the_user_may_trust_the_owner_of_a_named_repository(void **state)
+{
+    static const struct repository_options trusting = {.trusts_owner = true};
+    struct fixture *f = *state;
+    const struct config_history *list;
+    struct error err;
+    size_t n;
+
+    make_repo(f, f->run->folder);
+    three_versions(f, "train.yaml");
+    if (geteuid() != 0 || chown(tempdir_path(f->run->folder, ".git"), 12345, 12345) != 0)
+        skip();
+    struct arena *arena = arena_open((size_t)64 << 20);
+    assert_int_equal(config_histories_of_path(f->run->folder, NULL, arena, &list, &n, &err),
+                     E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "git-owner=any"));
+    assert_int_equal(config_histories_of_path(f->run->folder, &trusting, arena, &list, &n, &err), OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(list[0].n_revisions, 3);
+    arena_close(arena);
+}
+
 static void a_recorded_hash_comes_first(void **state)
 {
     struct fixture *f = *state;
@@ -481,6 +527,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(first_revisions_are_kept_before_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_walk_is_made_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_search_that_ended_early_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_user_may_trust_the_owner_of_a_named_repository, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(hostile_names_reach_no_report_raw, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_pane_shows_commits_and_goes_through_them, set_up, tear_down),
     };
