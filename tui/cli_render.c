@@ -250,14 +250,37 @@ static int read_context(struct rendering *r, const char *path, char **text, size
     return OK;
 }
 
+/* Without a context: what the template makes of a small conversation; some refuse a system turn. */
+static int render_sample(struct rendering *r)
+{
+    static const char SYSTEM[] = "{\"role\": \"system\", \"content\": \"Answer in one word.\"}, ";
+    static const char TURNS[] = "{\"role\": \"user\", \"content\": \"The capital of Peru?\"}, "
+                                "{\"role\": \"assistant\", \"content\": \"Lima\"}, "
+                                "{\"role\": \"user\", \"content\": \"And of Chile?\"}";
+    int rc = OK;
+
+    for (int with_system = 1; with_system >= 0; with_system--) {
+        char text[512];
+
+        snprintf(text, sizeof text, "{\"messages\": [%s%s], \"add_generation_prompt\": true}",
+                 with_system ? SYSTEM : "", TURNS);
+        rc = render_line(r, str_of(text));
+        if (rc == OK || !r->failure.message[0])
+            break;
+    }
+    if (rc == OK)
+        tell("a conversation of flatline's own; --context FILE renders yours");
+    return rc;
+}
+
 static int one(struct rendering *r, const char *path)
 {
     char *text = NULL;
     size_t n = 0;
-    int rc = path ? read_context(r, path, &text, &n) : OK;
+    int rc = path ? read_context(r, path, &text, &n) : render_sample(r);
 
-    if (rc == OK)
-        rc = render_line(r, path ? str_from(text, n) : str_of("{}"));
+    if (rc == OK && path)
+        rc = render_line(r, str_from(text, n));
     if (rc == OK)
         fwrite(r->output.text.p ? r->output.text.p : "", 1, r->output.text.n, stdout);
     else if (r->failure.message[0] || !path)
