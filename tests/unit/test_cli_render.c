@@ -15,7 +15,7 @@ static void render(const char *text, struct flatline_run *run)
     char *folder = tempdir_make();
 
     tempdir_write_text(folder, "chat_template.jinja", text);
-    flatline_run(folder, NULL, "render @/chat_template.jinja", NULL, NULL, run);
+    flatline_run(folder, NULL, "render @", NULL, NULL, run);
     flatline_run_is_sound(run, text);
     tempdir_remove(folder);
 }
