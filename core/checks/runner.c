@@ -44,20 +44,27 @@ static int open_others(struct session *s, struct error *err)
     return rc;
 }
 
-/* Results are as old as all that they were made from: this run, the audit of its rows, and the runs it
- * was compared to. */
+static uint64_t more_histories(uint64_t hash, const struct run_facts *facts)
+{
+    uint64_t histories = facts_histories_hash(facts);
+
+    return histories ? hash_more(hash, &histories, sizeof histories) : hash;
+}
+
+/* Results are as old as all that they were made from: this run, the audit of its rows, the runs it was
+ * compared to, and how the configurations of all came to be. */
 static uint64_t inputs_hash(const struct session *s)
 {
     uint64_t hash = s->facts->inputs_hash;
 
-    for (size_t i = 0; i < s->n_others; i++)
+    for (size_t i = 0; i < s->n_others; i++) {
         hash = hash_more(hash, &s->others[i]->inputs_hash, sizeof s->others[i]->inputs_hash);
+        hash = more_histories(hash, s->others[i]);
+    }
     uint64_t audits = facts_audits_hash(s->facts);
     if (audits)
         hash = hash_more(hash, &audits, sizeof audits);
-    uint64_t histories = facts_histories_hash(s->facts);
-    if (histories)
-        hash = hash_more(hash, &histories, sizeof histories);
+    hash = more_histories(hash, s->facts);
     return hash ? hash : 1;
 }
 

@@ -177,6 +177,29 @@ static void a_second_run_of_the_project_makes_comparisons_stale(void **state)
     assert_true(before != after);
 }
 
+/* What changed since another run is read from the history of both. */
+static void a_history_of_another_run_makes_comparisons_stale(void **state)
+{
+    const double healthy[] = {2.0, 1.9, 1.8, 1.7, 1.6};
+    struct bench *b = *state;
+    uint64_t before = 0, between = 0, after = 0;
+
+    import_run(b, "/p/b", healthy, 5, 1);
+    int64_t first = b->run_id;
+    import_run(b, "/p/c", healthy, 5, 1);
+    const struct run_history of_other = {.run_id = b->run_id, .key = 7, .head = "{}"};
+    b->run_id = first;
+    must(b, checks_run(b->store, first, NULL, &b->err));
+    (void)result(b, "nan-onset", &before);
+    must(b, checks_run(b->store, first, NULL, &b->err));
+    (void)result(b, "nan-onset", &between);
+    assert_true(before == between);
+    must(b, store_run_histories_put(b->store, of_other.run_id, &of_other, 1, &b->err));
+    must(b, checks_run(b->store, first, NULL, &b->err));
+    (void)result(b, "nan-onset", &after);
+    assert_true(before != after);
+}
+
 static void only_the_asked_checks_run_at_first(void **state)
 {
     struct bench *b = *state;
@@ -239,6 +262,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unchanged_run_is_not_checked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_changed_file_makes_results_stale, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_second_run_of_the_project_makes_comparisons_stale, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_history_of_another_run_makes_comparisons_stale, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(only_the_asked_checks_run_at_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_stale_is_renewed_although_not_asked_for, set_up,
