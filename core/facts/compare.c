@@ -28,25 +28,31 @@ enum { MAX_ITEMS = 256, ITEM_BYTES = 8192 };
 
 static const char BETWEEN[] = "[]\", ";
 
-/* The items of a JSON list or of "a,b", sorted; the texts are cut into `room`. */
+/* The items of a JSON list or of "a,b", names sorted; the texts are cut into `room`. 0: lists in lists,
+ * objects, and what does not fit are compared as they are written. */
 static size_t items_of(const char *text, char room[ITEM_BYTES], const char *items[MAX_ITEMS])
 {
     size_t n = 0, length = strlen(text);
+    double number;
 
-    if (length >= ITEM_BYTES)
+    if (length >= ITEM_BYTES || strchr(text, '{') || strchr(text + is_list(text), '['))
         return 0;
     memcpy(room, text, length + 1);
-    for (char *at = room; *at && n < MAX_ITEMS;) {
+    for (char *at = room; *at;) {
         at += strspn(at, BETWEEN);
         size_t word = strcspn(at, BETWEEN);
         if (word == 0)
             break;
+        if (n == MAX_ITEMS)
+            return 0;
         items[n++] = at;
         at += word;
         if (*at)
             *at++ = '\0';
     }
-    qsort(items, n, sizeof *items, by_text);
+    /* Of names the order says nothing, of numbers (betas, layers) it does. */
+    if (n && !number_parse(str_of(items[0]), &number))
+        qsort(items, n, sizeof *items, by_text);
     return n;
 }
 

@@ -24,7 +24,7 @@ struct compared_setting {
 };
 
 /* Only those that differ: by knob (those of no knob behind), incidental ones last, then by name. Numbers
- * are compared as numbers, lists without regard to their order. False without memory. */
+ * are compared as numbers, lists of names without regard to their order. False without memory. */
 bool compare_settings(const struct run_facts *a, const struct run_facts *b, struct arena *arena,
                       const struct compared_setting **out, size_t *n);
 /* The same value, written otherwise or not. NULL is equal to NULL alone. */

@@ -69,6 +69,29 @@ static void the_same_value_written_otherwise_is_no_difference(void **state)
     assert_int_equal(n, 0);
 }
 
+/* Of 300 names the last differs; of the others the brackets or the order are what they say. */
+static void lists_that_differ_are_told_whatever_their_size(void **state)
+{
+    struct pair *pair = *state;
+    struct buf a, b;
+    size_t n;
+
+    buf_init(&a, 1 << 16);
+    for (int i = 0; i < 300; i++)
+        buf_printf(&a, "%s\"z%d\"", i ? "," : "[", i);
+    buf_init(&b, 1 << 16);
+    buf_printf(&b, "%s,\"other\"]", a.p);
+    buf_puts(&a, ",\"zz\"]");
+    both(pair, "target_modules", a.p, b.p);
+    both(pair, "betas", "[0.9, 0.999]", "[0.999, 0.9]");
+    both(pair, "blocks", "[[1, 2], [3]]", "[[1], [2, 3]]");
+    both(pair, "datasets", "[{\"a\": \"b\"}, \"c\"]", "[{\"a\": \"c\"}, \"b\"]");
+    (void)settings_of(pair, &n);
+    assert_int_equal(n, 4);
+    buf_free(&a);
+    buf_free(&b);
+}
+
 static void what_differs_stands_by_knob_and_paths_stand_last(void **state)
 {
     struct pair *pair = *state;
@@ -403,6 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_value_written_otherwise_is_no_difference, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_that_differ_are_told_whatever_their_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_differs_stands_by_knob_and_paths_stand_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_default_is_told_from_what_is_not_stated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(data_is_compared_by_split, set_up, tear_down),
