@@ -1,0 +1,174 @@
+/* See leak_evidence.h. */
+#include "core/checks/leak_evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/number.h"
+#include "core/base/unicode.h"
+#include "core/stats/intervals.h"
+
+enum { SHOWN_BYTES = 80 };
+
+double leak_share(int64_t part, int64_t of)
+{
+    return of > 0 ? (double)part / (double)of : 0.0;
+}
+
+int leak_unknown(struct check_ctx *ctx)
+{
+    if (!leaks_have_side(ctx->facts, "test"))
+        return check_unknown(ctx, "a test split as rows of texts (a file or folder with the word "
+                                  "test or eval, or --set split:PATH=test)");
+    if (!leaks_have_side(ctx->facts, "train"))
+        return check_unknown(ctx,
+                             "the training rows as texts (token ids alone cannot be compared)");
+    return check_unknown(ctx, "test rows compared to the training rows: run the checks again");
+}
+
+bool leak_is_whole(const struct leaks *leaks, const struct leak_set *set)
+{
+    return !leaks->is_partial && !leaks->trouble && leaks->n_crowded == 0 &&
+           set->n_not_compared == 0 && set->n_unreadable == 0 && leaks->n_train_unreadable == 0;
+}
+
+static const char *visible(struct check_ctx *ctx, const char *text)
+{
+    struct buf out;
+
+    buf_init(&out, 4096);
+    unicode_visible(&out, unicode_cut(str_of(text), SHOWN_BYTES), false);
+    const char *kept = arena_strndup(ctx->arena, out.p ? out.p : "", out.n);
+    buf_free(&out);
+    return kept;
+}
+
+static void tell_limits(struct check_ctx *ctx, const struct leaks *leaks,
+                        const struct leak_set *set)
+{
+    if (leaks->is_partial)
+        check_info(ctx, "stopped before all rows were compared: %lld training rows were",
+                   (long long)leaks->n_train);
+    if (leaks->trouble)
+        check_info(ctx, "%s", visible(ctx, leaks->trouble));
+    if (set->n_not_compared)
+        check_info(ctx,
+                   "%lld test rows are more than memory holds and were compared as whole texts "
+                   "alone",
+                   (long long)set->n_not_compared);
+    if (leaks->n_crowded)
+        check_info(ctx,
+                   "%lld test rows have phrases that more than 10,000 others share: not each of "
+                   "their candidates was looked at",
+                   (long long)leaks->n_crowded);
+    if (set->n_unreadable || leaks->n_train_unreadable)
+        check_info(ctx, "%lld test rows and %lld training rows cannot be read",
+                   (long long)set->n_unreadable, (long long)leaks->n_train_unreadable);
+}
+
+void leak_tell(struct check_ctx *ctx, const struct leaks *leaks, const struct leak_set *set)
+{
+    check_info(ctx, "%lld rows of %s against %lld training rows, %s", (long long)set->n_rows,
+               set->name, (long long)leaks->n_train,
+               leaks->is_banded ? "by 42 x 6 bands, each candidate verified on its shingles"
+                                : "each with each, exactly");
+    if (leaks->prefix[0] || leaks->suffix[0])
+        check_info(ctx, "text that half of the training rows share was left out: \"%s\" ... \"%s\"",
+                   visible(ctx, leaks->prefix), visible(ctx, leaks->suffix));
+    if (set->n_short)
+        check_info(ctx,
+                   "%lld test rows of three words or fewer are counted apart, %lld of them are "
+                   "in training too",
+                   (long long)set->n_short, (long long)set->n_short_exact);
+    tell_limits(ctx, leaks, set);
+}
+
+/* ---- Scores ---- */
+
+struct part {
+    int64_t n;
+    double score;
+    bool is_binary;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool is_leaked(const struct leak_set *set, int64_t row)
+{
+    return bsearch(&row, set->leaked, (size_t)set->n_leaked, sizeof row, by_number) != NULL;
+}
+
+/* Items named by the numbers of the set's rows, one each: from 0, or from 1. False: by something
+ * else. */
+static bool first_number(const struct eval_item *items, size_t n, const struct leak_set *set,
+                         int64_t *first)
+{
+    int64_t least = INT64_MAX, most = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t number;
+
+        if (!number_parse_int(str_of(items[i].item), &number) || number < 0)
+            return false;
+        least = number < least ? number : least;
+        most = number > most ? number : most;
+    }
+    *first = least >= 1 && most == set->n_rows ? 1 : 0;
+    return (int64_t)n == set->n_rows && most - *first < set->n_rows;
+}
+
+static void add_item(struct part *part, double score)
+{
+    part->n++;
+    part->score += score;
+    part->is_binary = part->is_binary && (score == 0.0 || score == 1.0);
+}
+
+static const char *words_of(struct check_ctx *ctx, const struct part *part)
+{
+    struct interval interval = wilson_of_share(part->score / (double)part->n, part->n);
+
+    if (part->is_binary)
+        return arena_printf(ctx->arena, "%lld of %lld right, %.1f %% (%.1f to %.1f)",
+                            (long long)part->score, (long long)part->n,
+                            100.0 * part->score / (double)part->n, 100.0 * interval.low,
+                            100.0 * interval.high);
+    return arena_printf(ctx->arena, "mean score %.4g of %lld", part->score / (double)part->n,
+                        (long long)part->n);
+}
+
+static void score_of(struct check_ctx *ctx, const struct leak_set *set,
+                     const struct eval_suite *suite)
+{
+    struct part clean = {.is_binary = true}, leaked = {.is_binary = true};
+    size_t n;
+    int64_t first;
+    const struct eval_item *items = facts_eval_items(ctx->facts, suite, &n);
+
+    if (!items || n == 0 || !first_number(items, n, set, &first))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number = 0;
+
+        if (number_parse_int(str_of(items[i].item), &number))
+            add_item(is_leaked(set, number - first) ? &leaked : &clean, items[i].score);
+    }
+    if (!clean.n || !leaked.n)
+        return;
+    struct evidence *e =
+        evidence_add(ctx, "dataset", "%s on %s: %s on the clean rows, %s on the leaked rows",
+                     suite->model, suite->suite, words_of(ctx, &clean), words_of(ctx, &leaked));
+    e->source_id = suite->source_id;
+}
+
+void leak_scores(struct check_ctx *ctx, const struct leak_set *set)
+{
+    for (size_t i = 0; i < ctx->facts->n_eval_suites; i++)
+        if (ctx->facts->eval_suites[i].n_items > 0)
+            score_of(ctx, set, &ctx->facts->eval_suites[i]);
+}

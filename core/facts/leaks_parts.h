@@ -1,0 +1,96 @@
+/* What the files of core/facts/leaks*.c share; for them only. */
+#ifndef CORE_FACTS_LEAKS_PARTS_H
+#define CORE_FACTS_LEAKS_PARTS_H
+
+#include "core/facts/leaks.h"
+#include "core/jobs/parallel.h"
+#include "core/read/json.h"
+#include "core/similar/index.h"
+#include "core/similar/shared_text.h"
+#include "core/text/conversation.h"
+
+/* ---- Numbers for hashes (leaks_map.c): from 0, in the order of their coming ---- */
+
+struct id_map {
+    uint64_t *keys;  /* by number */
+    uint32_t *slots; /* number + 1; 0 empty */
+    size_t n, capacity, n_slots;
+};
+void id_map_free(struct id_map *map);
+/* *is_new: it was not there. E_NOMEM. */
+MUST_CHECK int id_map_add(struct id_map *map, uint64_t key, uint32_t *id, bool *is_new,
+                          struct error *err);
+bool id_map_find(const struct id_map *map, uint64_t key, uint32_t *id);
+
+/* ---- Going through rows (leaks_rows.c) ---- */
+
+struct leak_row {            /* a row as it comes back from a thread */
+    const struct json *line; /* NULL: not readable */
+    int rc;
+    struct buf input, target, text; /* normal; text is both, joined by a blank */
+    uint64_t exact;
+    struct str stripped; /* of text */
+    struct shingles set;
+    struct similar_match *matches;
+    size_t n_matches, capacity;
+};
+
+enum leak_depth { LEAK_TEXTS, LEAK_SETS, LEAK_MATCHES }; /* how much of a row is made */
+
+struct leak_pass {
+    enum leak_depth depth;
+    const struct common_text *common;  /* from LEAK_SETS on */
+    const struct similar_index *index; /* LEAK_MATCHES */
+    /* Each row in order; a status ends the pass. */
+    int (*row)(void *ctx, const struct dataset *dataset, int64_t number, struct leak_row *row,
+               struct error *err);
+    void *ctx;
+};
+
+struct leak_reader {
+    const struct run_facts *facts;
+    const struct audit_hooks *hooks;
+    const struct column_names *columns;
+    int64_t n_done, n_total; /* for the progress */
+    bool is_stopped;
+    char trouble[1024];           /* of the first file that could not be read to its end; "" */
+    struct leak_threads *threads; /* private */
+};
+MUST_CHECK int leak_reader_open(struct leak_reader *reader, struct error *err);
+void leak_reader_close(struct leak_reader *reader);
+/* All rows of the data set; one that cannot be read comes with line NULL. */
+MUST_CHECK int leak_reader_run(struct leak_reader *reader, const struct dataset *dataset,
+                               const struct leak_pass *pass, struct error *err);
+
+/* ---- Key columns (leaks_columns.c) ---- */
+
+struct leak_columns;
+MUST_CHECK int leak_columns_open(struct leak_columns **out, struct error *err);
+void leak_columns_close(struct leak_columns *columns); /* NULL allowed */
+/* All test rows of the set come before the training rows. */
+MUST_CHECK int leak_columns_add(struct leak_columns *columns, const struct json *line, bool is_test,
+                                struct error *err);
+/* Those that may be a key, by C6.2, the worst first; in the arena. */
+MUST_CHECK int leak_columns_find(const struct leak_columns *columns, struct arena *arena,
+                                 const struct leak_column **out, size_t *n, struct error *err);
+
+/* ---- Comparing (leaks_find.c) ---- */
+
+struct leak_files {
+    const struct dataset *train[256], *test[256];
+    size_t n_train, n_test;
+    size_t set_of[256]; /* of each test file */
+    size_t n_sets;
+};
+/* In the arena. reader->is_stopped: what was found until then. */
+MUST_CHECK int leaks_find(struct leak_reader *reader, const struct leak_files *files,
+                          struct arena *arena, struct leaks *out, struct error *err);
+
+/* ---- Kept (leaks_store.c) ---- */
+
+void leaks_write(const struct leaks *leaks, struct buf *out);
+/* False: it is not what leaks_write wrote. */
+bool leaks_read(const struct run_facts *facts, const char *text, struct arena *arena,
+                struct leaks *out);
+
+#endif
