@@ -67,6 +67,9 @@
     X(catastrophic_forgetting)           \
     /* 5 data */                         \
     X(dataset_unshuffled)                \
+    /* 6 leak */                         \
+    X(leak_near_duplicate)               \
+    X(row_split)                         \
     /* P preference */                   \
     X(grpo_completions_clipped)          \
     X(grpo_no_signal)                    \

@@ -9,6 +9,7 @@
 #include "core/checks/gate.h"
 #include "core/checks/registry.h"
 #include "core/facts/config_history.h"
+#include "core/facts/leaks.h"
 #include "core/facts/measure.h"
 #include "core/store/store.h"
 
@@ -65,6 +66,9 @@ static uint64_t inputs_hash(const struct session *s)
     if (audits)
         hash = hash_more(hash, &audits, sizeof audits);
     hash = more_histories(hash, s->facts);
+    uint64_t leaks = facts_leaks_hash(s->facts);
+    if (leaks)
+        hash = hash_more(hash, &leaks, sizeof leaks);
     return hash ? hash : 1;
 }
 
@@ -207,6 +211,8 @@ int checks_run_with(struct store *store, int64_t run_id, const char *only,
         rc = measure_first(&s, hooks, err);
     if (rc == OK)
         rc = audits_refresh(s.facts, store, hooks, err);
+    if (rc == OK)
+        rc = leaks_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = histories_refresh(s.facts, store, hooks, err);
     if (rc == OK)

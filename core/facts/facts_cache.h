@@ -78,6 +78,9 @@ struct facts_cache {
     const struct config_history *const *histories; /* config_history.c: loaded once */
     size_t n_histories;
     bool histories_known;
+    const struct leaks *leaks; /* leaks.c: loaded once */
+    uint64_t leaks_key;
+    bool leaks_known;
     struct error failure; /* the first failure of a load on demand */
 };
 
