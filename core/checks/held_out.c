@@ -7,6 +7,7 @@
 
 #include "core/checks/preference_series.h"
 #include "core/checks/suite_evidence.h"
+#include "core/facts/judgements.h"
 #include "core/stats/robust.h"
 
 /* Win rates of two models that are the same wander by this much from one evaluation to the next. */
@@ -44,12 +45,24 @@ static enum held_out_answer answer_of(struct interval interval, double bound)
 
 /* ---- Suites beside the base ---- */
 
+/* A win against a strong model from elsewhere says nothing about the start of this training. */
+static bool is_of_another(const char *name)
+{
+    static const char *const OTHERS[] = {"alpaca", "arena", "gpt", "claude", "davinci", "gemini",
+                                         NULL};
+
+    return name_holds(name, OTHERS);
+}
+
 static bool says_win(const char *suite)
 {
-    static const char *const WORDS[] = {"judge", "win", "pairwise", "arena", "preference", "alpaca",
-                                        NULL};
+    static const char *const WORDS[] = {"judge", "win", "pairwise", "preference", NULL},
+                      *const STARTS[] = {"base", "sft", "ref", "before", "init", "start", NULL};
+    const char *against = strcasestr(suite, "vs");
 
-    return name_holds(suite, WORDS);
+    if (is_of_another(suite) || (against && !name_holds(against, STARTS)))
+        return false;
+    return against || name_holds(suite, WORDS);
 }
 
 /* The same model on the same suite was evaluated at a later step. */
@@ -118,13 +131,62 @@ static void weigh_win_rates(struct reading *r, const struct eval_pair *pairs, si
         struct interval interval = wilson(llround(suite->n_correct), suite->n);
         struct held_out next = {
             .answer = answer_of(interval, 0.5),
-            .what = arena_printf(r->ctx->arena, "%s won %s on %s (95 %%: %.2f to %.2f)",
-                                 suite->model, eval_reached(suite, r->ctx->arena), suite->suite,
-                                 interval.low, interval.high),
+            .what = arena_printf(r->ctx->arena, "%s won %s on %s", suite->model,
+                                 eval_reached(suite, r->ctx->arena), suite->suite),
             .won = suite,
             .value = suite->n_correct / (double)suite->n,
             .bound = 0.5,
             .interval = interval,
+        };
+        weigh(&r->worst, &next);
+    }
+}
+
+/* ---- Judgements ---- */
+
+enum { ENOUGH_MATCHED = 20 };
+static const double LONGER = 1.2;
+
+/* Longer answers that win only as the longer ones: where lengths are alike, none is better. */
+static bool wins_by_length(const struct judged_pair *pair)
+{
+    return pair->ratio >= LONGER && pair->n_matched >= ENOUGH_MATCHED &&
+           !(pair->matched.low > 0.5);
+}
+
+static bool is_judged_later(const struct judged_pair *pairs, size_t n,
+                            const struct judged_pair *own)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(pairs[i].candidate, own->candidate) == 0 && own->step != NONE &&
+            pairs[i].step > own->step)
+            return true;
+    return false;
+}
+
+static void weigh_judgements(struct reading *r)
+{
+    struct judged_pair *pairs = NULL;
+    size_t n = 0;
+
+    if (!judged_pairs_read(r->ctx->facts, r->ctx->arena, &pairs, &n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const struct judged_pair *pair = &pairs[i];
+
+        if (!eval_model_is_base(r->ctx->facts, pair->base) || is_judged_later(pairs, n, pair))
+            continue;
+        enum held_out_answer answer = answer_of(pair->interval, 0.5);
+        bool by_length = answer == HELD_OUT_ROSE && wins_by_length(pair);
+        struct held_out next = {
+            .answer = by_length ? HELD_OUT_FLAT : answer,
+            .what = arena_printf(r->ctx->arena, "%s won %g of %lld judgements against %s%s",
+                                 pair->candidate, pair->wins, (long long)pair->n, pair->base,
+                                 by_length ? ", by length alone" : ""),
+            .judged = pair,
+            .value = pair->rate,
+            .bound = 0.5,
+            .interval = pair->interval,
         };
         weigh(&r->worst, &next);
     }
@@ -197,6 +259,8 @@ static void see_series(void *ctx, const char *name)
     bool is_rate = name_holds(name, RATES), is_held = name_holds(name, HELD);
     /* The trained reward on other prompts may be hacked there too: its rise says nothing. */
     bool is_reward = is_eval && !is_held && strstr(name, "reward") && !name_is_accuracy(name + 5);
+    if (is_rate && is_of_another(name))
+        return;
     if (!is_rate && !is_held && !(is_eval && (name_is_accuracy(name + 5) || is_reward)))
         return;
     if (!values_read(r->ctx, name, &values))
@@ -222,6 +286,7 @@ struct held_out held_out_read(struct check_ctx *ctx)
     if (!has_task)
         (void)weigh_pairs(&r, pairs, n, true);
     weigh_win_rates(&r, pairs, n);
+    weigh_judgements(&r);
     each_metric(ctx->facts, see_series, &r);
     return r.worst;
 }
@@ -242,8 +307,14 @@ void held_out_show(struct check_ctx *ctx, const struct held_out *held_out)
         e->has_value = true;
         return;
     }
-    struct evidence *e = evidence_number(ctx, held_out->value, held_out->bound, "held-out quality: %s",
-                                         held_out->what);
+    struct evidence *e =
+        evidence_number(ctx, held_out->value, held_out->bound,
+                        "held-out quality: %s (95 %%: %.2f to %.2f)", held_out->what,
+                        held_out->interval.low, held_out->interval.high);
+    if (held_out->judged) {
+        e->source_id = held_out->judged->source_id;
+        e->line = held_out->judged->line;
+    }
     if (held_out->won) {
         e->source_id = held_out->won->source_id;
         e->line = held_out->won->line;

@@ -6,6 +6,7 @@
 
 #include "core/checks/check.h"
 #include "core/facts/eval_suites.h"
+#include "core/facts/judgements.h"
 
 enum held_out_answer {
     HELD_OUT_UNKNOWN,
@@ -19,6 +20,7 @@ struct held_out {
     const char *what;           /* what decided, one clause: "heldout: base 831 of 1319, ft 765 of 1319" */
     const struct eval_pair *pair;       /* or NULL */
     const struct eval_suite *won;       /* a win rate as a summary row, or NULL */
+    const struct judged_pair *judged;   /* or NULL */
     const struct curve *curve;          /* or NULL */
     double value, bound;        /* what was held against what; NaN */
     struct interval interval;   /* of value, NaN where it has none */

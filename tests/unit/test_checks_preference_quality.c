@@ -553,6 +553,56 @@ static void a_fall_of_any_kind_outweighs(void **state)
     fake_run_free(run);
 }
 
+static enum held_out_answer judged(const char *base, int64_t won, int64_t long_wins, int64_t length)
+{
+    struct judgement all[200];
+    struct fake_run *run = fake_run_new(KIND_DPO);
+
+    for (int64_t i = 0; i < 200; i++) /* one in five has the length of the base's */
+        all[i] = (struct judgement){.source_id = FAKE_LOG, .ord = i, .base = base,
+                                    .candidate = "ft", .length_base = 100,
+                                    .length_candidate = i % 5 == 0 ? 100 : length,
+                                    .score = (i % 5 == 0 ? i % 10 == 0 : i < long_wins) ||
+                                                     (long_wins == 0 && i < won)
+                                                 ? 1.0
+                                                 : 0.0,
+                                    .step = NONE, .line = i + 1};
+    fake_judgements(run, all, 200);
+    enum held_out_answer answer = held_of(run);
+    fake_run_free(run);
+    return answer;
+}
+
+static void judgements_count_against_the_start_of_the_training_only(void **state)
+{
+    (void)state;
+    assert_int_equal(judged("base", 150, 0, 100), HELD_OUT_ROSE);
+    assert_int_equal(judged("base", 20, 0, 100), HELD_OUT_FELL);
+    assert_int_equal(judged("gpt-4", 20, 0, 100), HELD_OUT_UNKNOWN);
+    /* wins as the longer answer, and one of two at equal length */
+    assert_int_equal(judged("base", 0, 200, 180), HELD_OUT_FLAT);
+}
+
+static void win_rates_count_against_the_start_of_the_training_only(void **state)
+{
+    static const struct {
+        const char *suite;
+        enum held_out_answer answer;
+    } CASES[] = {
+        {"judge-vs-sft", HELD_OUT_FELL},    {"win_rate", HELD_OUT_FELL},
+        {"alpaca_eval_2", HELD_OUT_UNKNOWN}, {"win rate vs gpt-4", HELD_OUT_UNKNOWN},
+        {"vs other", HELD_OUT_UNKNOWN},
+    };
+    (void)state;
+    for (size_t i = 0; i < N(CASES); i++) {
+        struct fake_run *run = fake_run_new(KIND_DPO);
+        fake_suite(run, "dpo", CASES[i].suite, 41, 120);
+        if (held_of(run) != CASES[i].answer)
+            fail_msg("%s is read as %d", CASES[i].suite, (int)held_of(run));
+        fake_run_free(run);
+    }
+}
+
 static void other_kinds_are_not_asked(void **state)
 {
     static const struct check *const CHECKS_OF_RL[] = {&check_reward_hacking, &check_kl_too_low};
@@ -599,6 +649,8 @@ int main(void)
         cmocka_unit_test(saturation_fails_unless_the_answers_are_better),
         cmocka_unit_test(held_out_quality_is_read_from_series),
         cmocka_unit_test(a_fall_of_any_kind_outweighs),
+        cmocka_unit_test(judgements_count_against_the_start_of_the_training_only),
+        cmocka_unit_test(win_rates_count_against_the_start_of_the_training_only),
         cmocka_unit_test(other_kinds_are_not_asked),
     };
 
