@@ -63,6 +63,8 @@
     X(dropped_rows)                      \
     X(packing_cross_contamination)       \
     /* 4 evaluation */                   \
+    X(gain_within_ci)                    \
+    X(length_only_gain)                  \
     X(general_regression)                \
     X(catastrophic_forgetting)           \
     /* 5 data */                         \

@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/stats/paired.h"
 
 enum { MAX_TESTS = 512 };
+static const double OLD_ABILITY = 0.5, FAR = 0.20;
 
 void evidence_pair(struct check_ctx *ctx, const struct eval_pair *pair)
 {
@@ -55,4 +57,31 @@ bool pair_rose(const struct eval_pair *pair)
 bool pair_fell(const struct eval_pair *pair)
 {
     return !pair->why_not && pair->d < 0.0 && pair->interval.high < 0.0;
+}
+
+static bool is_same_candidate(const struct eval_pair *a, const struct eval_pair *b)
+{
+    return strcmp(a->candidate->model, b->candidate->model) == 0 &&
+           a->candidate->step == b->candidate->step;
+}
+
+const struct eval_pair *gain_beside(const struct eval_pair *pairs, size_t n,
+                                    const struct eval_pair *fall)
+{
+    const struct eval_pair *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (&pairs[i] != fall && pair_rose(&pairs[i]) && !pairs[i].is_general &&
+            is_same_candidate(&pairs[i], fall) && (!best || pairs[i].d > best->d))
+            best = &pairs[i];
+    return best;
+}
+
+bool pair_is_old_ability(const struct eval_pair *pairs, size_t n, const struct eval_pair *pair)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].is_general)
+            return false;
+    return pair_fell(pair) && pair->p_base >= OLD_ABILITY && pair->d <= -FAR &&
+           gain_beside(pairs, n, pair);
 }

@@ -13,5 +13,11 @@ size_t general_falls(const struct eval_pair *pairs, size_t n, bool *falls);
 /* The interval of the pair, weighed alone, lies above 0. */
 bool pair_rose(const struct eval_pair *pair);
 bool pair_fell(const struct eval_pair *pair);
+/* The suite of the same candidate at the same step that rose most and is no general one; NULL. */
+const struct eval_pair *gain_beside(const struct eval_pair *pairs, size_t n,
+                                    const struct eval_pair *fall);
+/* No suite is named general, and this one was good before and fell far while another of the same
+ * candidate rose: what C4.4 takes for the old ability. */
+bool pair_is_old_ability(const struct eval_pair *pairs, size_t n, const struct eval_pair *pair);
 
 #endif

@@ -321,12 +321,18 @@ const char *eval_reached(const struct eval_suite *suite, struct arena *arena)
     return text ? text : "";
 }
 
-double eval_visible(const struct eval_pair *pair)
+double eval_discordance(const struct eval_pair *pair)
 {
-    double n = (double)(pair->n_base < pair->n_candidate ? pair->n_base : pair->n_candidate);
     double share = pair->is_paired && pair->is_binary
                        ? (double)(pair->lost + pair->gained) / (double)pair->n_base
                        : 0.2;
 
-    return smallest_effect(n, share >= 0.05 ? share : 0.2);
+    return share >= 0.05 ? share : 0.2; /* too few that differ to tell how many */
+}
+
+double eval_visible(const struct eval_pair *pair)
+{
+    double n = (double)(pair->n_base < pair->n_candidate ? pair->n_base : pair->n_candidate);
+
+    return smallest_effect(n, eval_discordance(pair));
 }

@@ -35,6 +35,8 @@ void eval_compare(const struct run_facts *facts, struct arena *arena, const stru
                   const struct eval_suite *b, struct eval_pair *out);
 /* "412 of 500", or "0.31 of 500 items" where scores are no counts. */
 const char *eval_reached(const struct eval_suite *suite, struct arena *arena);
+/* The share of items that differ between the two where it is known, else 0.2. */
+double eval_discordance(const struct eval_pair *pair);
 /* The smallest drop that the pair could have shown (F17): with the share of items that differ where it
  * is known, else 0.2. */
 double eval_visible(const struct eval_pair *pair);

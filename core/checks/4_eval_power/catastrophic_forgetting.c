@@ -7,7 +7,6 @@
 #include "core/checks/suite_evidence.h"
 
 static const double RISKY_FULL = 2e-5, RISKY_LORA = 5e-4, RISKY_EPOCHS = 4.0;
-static const double OLD_ABILITY = 0.5, FAR = 0.20;
 
 struct training {
     bool is_known;              /* enough of it to say that it is not risky */
@@ -49,25 +48,6 @@ static struct training read_training(const struct check_ctx *ctx)
     return t;
 }
 
-static bool is_same_candidate(const struct eval_pair *a, const struct eval_pair *b)
-{
-    return strcmp(a->candidate->model, b->candidate->model) == 0 &&
-           a->candidate->step == b->candidate->step;
-}
-
-/* The suite of the same model that rose most. */
-static const struct eval_pair *gain_beside(const struct eval_pair *pairs, size_t n,
-                                           const struct eval_pair *fall)
-{
-    const struct eval_pair *best = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        if (&pairs[i] != fall && pair_rose(&pairs[i]) && !pairs[i].is_general &&
-            is_same_candidate(&pairs[i], fall) && (!best || pairs[i].d > best->d))
-            best = &pairs[i];
-    return best;
-}
-
 struct bargain {
     const struct eval_pair *fall, *gain; /* gain NULL: none was seen */
 };
@@ -97,11 +77,8 @@ static struct bargain find_old_ability(const struct eval_pair *pairs, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct eval_pair *fall = &pairs[i];
 
-        if (!pair_fell(fall) || fall->p_base < OLD_ABILITY || fall->d > -FAR)
-            continue;
-        const struct eval_pair *gain = gain_beside(pairs, n, fall);
-        if (gain && (!best.fall || fall->d < best.fall->d))
-            best = (struct bargain){fall, gain};
+        if (pair_is_old_ability(pairs, n, fall) && (!best.fall || fall->d < best.fall->d))
+            best = (struct bargain){fall, gain_beside(pairs, n, fall)};
     }
     return best;
 }

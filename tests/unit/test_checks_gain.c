@@ -1,0 +1,237 @@
+/* Stage 4: gains inside their interval, gains by length. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/checks/registry.h"
+#include "tests/harness/judged.h"
+
+static struct check_result result;
+
+static struct fake_run *with_task(int64_t base, int64_t run, int64_t n)
+{
+    struct fake_run *made = fake_run_new(KIND_SFT);
+
+    fake_suite(made, "base", "tickets", base, n);
+    fake_suite(made, "run", "tickets", run, n);
+    return made;
+}
+
+static void a_gain_that_the_items_cannot_show_fails_and_says_how_many_it_needs(void **state)
+{
+    struct fake_run *run = with_task(40, 42, 50);
+
+    (void)state;
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_string_equal(result.branch, "equal");
+    assert_non_null(strstr(result.finding, "-11.3 to +19.1"));
+    assert_non_null(judged_with_text(&result, "50 items see 17.3 points or more"));
+    assert_non_null(judged_with_text(&result, "4.0 points need 979 items in pairs"));
+    fake_run_free(run);
+}
+
+static void a_gain_beyond_its_interval_passes(void **state)
+{
+    struct fake_run *run = with_task(18, 34, 60);
+
+    (void)state;
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    assert_non_null(strstr(result.finding, "26.7 points"));
+    fake_run_free(run);
+}
+
+static void a_candidate_that_is_worse_warns(void **state)
+{
+    struct fake_run *run = with_task(831, 765, 1319);
+
+    (void)state;
+    judged_expect(run, &check_gain_within_ci, VERDICT_WARN, &result);
+    assert_string_equal(result.branch, "worse");
+    fake_run_free(run);
+}
+
+static void the_price_of_a_gain_is_not_said_twice(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_suite(run, "base", "tickets", 60, 200);
+    fake_suite(run, "run", "tickets", 150, 200);
+    fake_suite(run, "base", "old", 160, 200);
+    fake_suite(run, "run", "old", 90, 200);
+    judged_expect(run, &check_catastrophic_forgetting, VERDICT_FAIL, &result);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void without_a_task_the_general_suite_counts(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_suite(run, "base", "gsm8k", 60, 200);
+    fake_suite(run, "run", "gsm8k", 66, 200);
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    fake_run_free(run);
+    run = with_task(18, 34, 60);
+    fake_suite(run, "base", "gsm8k", 60, 200);
+    fake_suite(run, "run", "gsm8k", 66, 200);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void one_gain_of_many_by_chance_is_none_by_holms_rule(void **state)
+{
+    static const char *const SUITES[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        fake_suite(run, "base", SUITES[i], 100, 200);
+        fake_suite(run, "run", SUITES[i], i == 3 ? 121 : 99, 200); /* p = 0.035 alone */
+    }
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(strstr(result.finding, "Holm"));
+    fake_run_free(run);
+}
+
+static void the_last_checkpoint_is_what_is_claimed(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_suite(run, "base", "tickets", 18, 60);
+    fake_suite(run, "run", "tickets", 21, 60);
+    fake_step(run, 100);
+    fake_suite(run, "run", "tickets", 34, 60);
+    fake_step(run, 200);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void one_side_alone_is_not_known(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_suite(run, "dpo", "judge-vs-sft", 174, 300);
+    judged_expect(run, &check_gain_within_ci, VERDICT_UNKNOWN, &result);
+    assert_non_null(strstr(result.missing[0], "base model on judge-vs-sft"));
+    fake_run_free(run);
+    run = fake_run_new(KIND_SFT);
+    judged_expect(run, &check_gain_within_ci, VERDICT_UNKNOWN, &result);
+    fake_run_free(run);
+}
+
+/* ---- Judgements ---- */
+
+enum { N = 200 };
+
+/* `won` of N; the candidate's answers are `ratio` times as long but in the first `matched`, of which it
+ * wins `matched_won`. */
+static struct fake_run *with_judge(int won, double ratio, int matched, int matched_won)
+{
+    struct fake_run *run = fake_run_new(KIND_DPO);
+    struct judgement list[N];
+
+    for (int i = 0; i < N; i++) {
+        int64_t length = 400 + i % 7 * 20;
+        bool is_win = i < matched ? i < matched_won
+                                  : i - matched < won - matched_won;
+        list[i] = (struct judgement){.ord = i, .base = "base", .candidate = "ft",
+                                     .length_base = length,
+                                     .length_candidate = i < matched
+                                                             ? length + (i % 3 - 1) * 10
+                                                             : (int64_t)((double)length * ratio),
+                                     .score = is_win, .step = NONE, .line = i + 1};
+    }
+    fake_judgements(run, list, N);
+    return run;
+}
+
+static void a_win_rate_around_half_is_no_gain(void **state)
+{
+    struct fake_run *run = with_judge(108, 1.0, 0, 0);
+
+    (void)state;
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(strstr(result.finding, "contains 50 %"));
+    judged_expect(run, &check_length_only_gain, VERDICT_PASS, &result);
+    fake_run_free(run);
+    run = with_judge(60, 1.0, 0, 0);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+    run = with_judge(130, 1.0, 0, 0);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void longer_answers_that_win_only_by_length_fail(void **state)
+{
+    struct fake_run *run = with_judge(135, 2.0, 40, 20);
+
+    (void)state;
+    judged_expect(run, &check_length_only_gain, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "times as long as those of base"));
+    assert_non_null(judged_with_text(&result, "of 40 pairs"));
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void a_gain_that_remains_at_equal_length_passes(void **state)
+{
+    struct fake_run *run = with_judge(150, 1.6, 60, 50);
+
+    (void)state;
+    judged_expect(run, &check_length_only_gain, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void longer_answers_that_do_not_win_are_no_gain(void **state)
+{
+    struct fake_run *run = with_judge(40, 2.0, 0, 0);
+
+    (void)state;
+    judged_expect(run, &check_length_only_gain, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void without_lengths_it_is_not_known(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_DPO);
+    struct judgement one = {.base = "base", .candidate = "ft", .length_base = NONE,
+                            .length_candidate = 3, .score = 1.0, .step = NONE, .line = 1};
+
+    (void)state;
+    fake_judgements(run, &one, 1);
+    judged_expect(run, &check_length_only_gain, VERDICT_UNKNOWN, &result);
+    fake_run_free(run);
+    run = fake_run_new(KIND_DPO);
+    judged_expect(run, &check_length_only_gain, VERDICT_UNKNOWN, &result);
+    fake_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gain_that_the_items_cannot_show_fails_and_says_how_many_it_needs),
+        cmocka_unit_test(a_gain_beyond_its_interval_passes),
+        cmocka_unit_test(a_candidate_that_is_worse_warns),
+        cmocka_unit_test(the_price_of_a_gain_is_not_said_twice),
+        cmocka_unit_test(without_a_task_the_general_suite_counts),
+        cmocka_unit_test(one_gain_of_many_by_chance_is_none_by_holms_rule),
+        cmocka_unit_test(the_last_checkpoint_is_what_is_claimed),
+        cmocka_unit_test(one_side_alone_is_not_known),
+        cmocka_unit_test(a_win_rate_around_half_is_no_gain),
+        cmocka_unit_test(longer_answers_that_win_only_by_length_fail),
+        cmocka_unit_test(a_gain_that_remains_at_equal_length_passes),
+        cmocka_unit_test(longer_answers_that_do_not_win_are_no_gain),
+        cmocka_unit_test(without_lengths_it_is_not_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
