@@ -393,6 +393,20 @@ static enum verdict by_family(const char *own, const char *type)
     return verdict;
 }
 
+static void another_base_in_the_arguments_alone_is_a_note(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_setting_on(run, SIDE_ADAPTER, "base_model_name_or_path", "meta-llama/Llama-3.2-1B");
+    fake_setting(run, "model_name_or_path", "/models/Llama-3.2-1B-Instruct");
+    judged_expect(run, &check_wrong_adapter, VERDICT_UNKNOWN, &r);
+    assert_int_equal(r.n_information, 1);
+    assert_non_null(strstr(r.information[0], "the training arguments"));
+    fake_run_free(run);
+}
+
 static void a_base_of_another_family_fails(void **state)
 {
     (void)state;
@@ -478,6 +492,7 @@ int main(void)
         cmocka_unit_test(an_adapter_of_a_wider_model_fails),
         cmocka_unit_test(torchs_message_about_shapes_fails),
         cmocka_unit_test(the_served_base_is_held_against_the_adapters),
+        cmocka_unit_test(another_base_in_the_arguments_alone_is_a_note),
         cmocka_unit_test(a_base_of_another_family_fails),
         cmocka_unit_test(the_adapter_of_another_run_fails),
         cmocka_unit_test(the_same_training_twice_may_end_in_the_same_bytes),

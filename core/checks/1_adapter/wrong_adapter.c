@@ -297,13 +297,15 @@ static int by_name(struct check_ctx *ctx, const struct artefact *adapter)
     int agree = base_names_agree(own->value, other->value);
     if (agree != 0)
         return agree;
+    if (!is_served) {
+        /* a later stage starts from what an earlier one made: only the served base decides */
+        check_info(ctx, "the adapter names %s as its base, the training arguments %s", own->value,
+                   other->value);
+        return -1;
+    }
     evidence_setting(ctx, own);
     evidence_setting(ctx, other);
-    if (!is_served) /* which of the two its config was written for is not known */
-        (void)check_warn(ctx, CONFIDENCE_POSSIBLE, "base-name",
-                         "the adapter names %s as its base, the training arguments %s", own->value,
-                         other->value);
-    else if (base_names_differ_in_tuning(own->value, other->value))
+    if (base_names_differ_in_tuning(own->value, other->value))
         (void)check_fail(ctx, CONFIDENCE_STRONG, "base-name",
                          "the adapter was made on %s, %s is served: an instruction-tuned and a plain base "
                          "are two models", own->value, other->value);
