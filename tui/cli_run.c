@@ -9,6 +9,7 @@
 
 #include "core/base/number.h"
 #include "core/base/unicode.h"
+#include "core/exports/clean_split.h"
 #include "core/exports/healthcheck.h"
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
@@ -219,10 +220,33 @@ static int healthcheck(const struct run_facts *facts, const struct made_folder *
     return make_healthcheck(facts, folder, err);
 }
 
+static int drop_rows(const struct run_facts *facts, const struct made_folder *folder,
+                     const struct options *options, struct error *err)
+{
+    (void)options;
+    return make_drop_rows(facts, folder, err);
+}
+
+static int group_split(const struct run_facts *facts, const struct made_folder *folder,
+                       const struct options *options, struct error *err)
+{
+    (void)options;
+    return make_group_split(facts, folder, err);
+}
+
+static int clean_test(const struct run_facts *facts, const struct made_folder *folder,
+                      const struct options *options, struct error *err)
+{
+    (void)options;
+    return make_clean_test(facts, folder, err);
+}
+
 static const struct {
     const char *name;
     make_fn *make;
-} MADE[] = {{"healthcheck", healthcheck}, {"longest-first", longest_first}};
+} MADE[] = {{"healthcheck", healthcheck}, {"longest-first", longest_first},
+            {"drop-rows", drop_rows},     {"group-split", group_split},
+            {"clean-test", clean_test}};
 #define N_MADE (sizeof MADE / sizeof MADE[0])
 
 static size_t made_by_name(const char *name)
@@ -248,7 +272,8 @@ int cli_make(const struct options *options)
         return 2;
     }
     if (made_by_name(options->paths[0]) == N_MADE) {
-        tell("make %s: expected healthcheck or longest-first", options->paths[0]);
+        tell("make %s: expected healthcheck, longest-first, drop-rows, group-split or clean-test",
+             options->paths[0]);
         return 2;
     }
     return in_session(options, make_named);

@@ -44,7 +44,7 @@ static bool has_texts(const struct dataset *dataset)
            !is_text(dataset->form, "lengths");
 }
 
-static bool is_side(const struct dataset *dataset, bool is_test)
+bool leaks_dataset_is(const struct dataset *dataset, bool is_test)
 {
     if (!has_texts(dataset))
         return false;
@@ -55,7 +55,7 @@ static bool is_side(const struct dataset *dataset, bool is_test)
 bool leaks_have_side(const struct run_facts *facts, const char *side)
 {
     for (size_t i = 0; i < facts->n_datasets; i++)
-        if (is_side(&facts->datasets[i], strcmp(side, "test") == 0))
+        if (leaks_dataset_is(&facts->datasets[i], strcmp(side, "test") == 0))
             return true;
     return false;
 }
@@ -100,9 +100,9 @@ static void choose(const struct run_facts *facts, struct leak_files *files)
     for (size_t i = 0; i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
 
-        if (is_side(dataset, false) && files->n_train < most)
+        if (leaks_dataset_is(dataset, false) && files->n_train < most)
             files->train[files->n_train++] = dataset;
-        if (is_side(dataset, true) && files->n_test < most)
+        if (leaks_dataset_is(dataset, true) && files->n_test < most)
             add_test(facts, dataset, files);
     }
 }
@@ -171,7 +171,7 @@ static int keep(struct store *store, const struct run_facts *facts, const struct
     return rc;
 }
 
-static int make(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
+static int make(const struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
                 const struct leak_files *files, const struct column_names *columns, uint64_t key,
                 struct error *err)
 {
@@ -194,8 +194,8 @@ static int make(struct run_facts *facts, struct store *store, const struct audit
     return rc;
 }
 
-int leaks_refresh(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
-                  struct error *err)
+int leaks_refresh(const struct run_facts *facts, struct store *store,
+                  const struct audit_hooks *hooks, struct error *err)
 {
     struct leak_files files = {.n_train = 0};
     struct mask_policy policy;
@@ -252,6 +252,19 @@ const struct leaks *facts_leaks(const struct run_facts *facts)
         cache->leaks = load(facts, &err);
     cache->leaks_known = true;
     return cache->leaks;
+}
+
+int leaks_now(const struct run_facts *facts, const struct leaks **out, struct error *err)
+{
+    int rc = facts->cache->memory ? OK : leaks_refresh(facts, facts->cache->store, NULL, err);
+
+    *out = rc == OK ? facts_leaks(facts) : NULL;
+    if (rc != OK || *out)
+        return rc;
+    return error_set(
+        err, E_NOTFOUND,
+        "training and test rows as texts are needed; import both (a file with the word "
+        "test or eval in its name, or --set split:PATH=test)");
 }
 
 uint64_t facts_leaks_hash(const struct run_facts *facts)

@@ -53,8 +53,15 @@ struct leak_column {
     size_t n_largest;
 };
 
+struct leak_file { /* of a set */
+    const struct dataset *dataset;
+    int64_t n_rows;
+};
+
 struct leak_set {                  /* a test file, or the shards of one */
     const struct dataset *dataset; /* the first shard */
+    const struct leak_file *files; /* in the order in which their rows are counted */
+    size_t n_files;
     const char *name;
     int64_t n_rows, n_unreadable;
     int64_t n_short;        /* LEAK_SHORT_WORDS words or fewer: counted apart */
@@ -84,11 +91,17 @@ struct leaks {
 const struct leaks *facts_leaks(const struct run_facts *facts);
 uint64_t facts_leaks_hash(const struct run_facts *facts); /* 0: there are none */
 
+/* Are these rows of texts that training (tests) read? */
+bool leaks_dataset_is(const struct dataset *dataset, bool is_test);
 /* Has the run rows of texts on that side ("train", or "test" for test and evaluation splits)? */
 bool leaks_have_side(const struct run_facts *facts, const char *side);
 
 /* Makes and stores what is missing or stale, as audits_refresh does. */
-MUST_CHECK int leaks_refresh(struct run_facts *facts, struct store *store,
+MUST_CHECK int leaks_refresh(const struct run_facts *facts, struct store *store,
                              const struct audit_hooks *hooks, struct error *err);
+/* For what is made for the user: refreshed on the facts' own connection, which writes. E_NOTFOUND
+ * with what to import when there is nothing to compare. */
+MUST_CHECK int leaks_now(const struct run_facts *facts, const struct leaks **out,
+                         struct error *err);
 
 #endif

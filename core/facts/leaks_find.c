@@ -367,16 +367,18 @@ static int make_set(const struct finder *f, size_t i, struct leak_set *set, stru
     lists.leaked = arena_array(f->arena, n + 1, sizeof *lists.leaked);
     lists.pairs =
         arena_array(f->arena, (n < LEAK_MAX_PAIRS ? n : LEAK_MAX_PAIRS) + 1, sizeof *lists.pairs);
-    if (!lists.leaked || !lists.pairs)
+    struct leak_file *own = arena_array(f->arena, f->files->n_test, sizeof *own);
+    if (!lists.leaked || !lists.pairs || !own)
         return no_memory(err);
     for (size_t file = 0; file < f->files->n_test; file++) {
         if (f->files->set_of[file] != i)
             continue;
-        if (!set->dataset)
-            set->dataset = f->files->test[file];
+        own[set->n_files++] = (struct leak_file){f->files->test[file], (int64_t)f->test[file].n};
         for (size_t row = 0; row < f->test[file].n; row++)
             count_row(f, file, (int64_t)row, set, &lists);
     }
+    set->files = own;
+    set->dataset = own[0].dataset;
     set->name = set->dataset->name;
     set->pairs = lists.pairs;
     set->leaked = lists.leaked;

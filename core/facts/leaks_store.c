@@ -55,6 +55,11 @@ static void put_set(struct buf *out, const struct leak_set *set)
                (long long)set->n_short, (long long)set->n_short_exact, (long long)set->n_compared,
                (long long)set->n_not_compared, (long long)set->n_exact, (long long)set->n_near,
                (long long)set->n_contained, (long long)set->n_leaked, (long long)set->n_clustered);
+    buf_puts(out, "\"files\":[");
+    for (size_t i = 0; i < set->n_files; i++)
+        buf_printf(out, "%s[%lld,%lld]", i ? "," : "", (long long)set->files[i].dataset->id,
+                   (long long)set->files[i].n_rows);
+    buf_puts(out, "],");
     put_pairs(out, set);
     buf_puts(out, ",\"columns\":[");
     for (size_t i = 0; i < set->n_columns; i++) {
@@ -136,6 +141,22 @@ static bool take_pairs(const struct run_facts *facts, const struct json *list, s
     return pairs != NULL;
 }
 
+static bool take_files(const struct run_facts *facts, const struct json *list, struct arena *arena,
+                       struct leak_set *set)
+{
+    struct leak_file *files = list ? arena_array(arena, list->n + 1, sizeof *files) : NULL;
+
+    for (const struct json *item = files ? list->child : NULL; item; item = item->next) {
+        int64_t n[2];
+
+        if (!take_numbers(item, n, 2) || !dataset_of(facts, n[0]))
+            return false;
+        files[set->n_files++] = (struct leak_file){dataset_of(facts, n[0]), n[1]};
+    }
+    set->files = files;
+    return set->n_files > 0;
+}
+
 static bool take_column(const struct json *item, struct arena *arena, struct leak_column *out)
 {
     const struct json *expected = json_get(item, "expected"), *list = json_get(item, "largest");
@@ -201,7 +222,8 @@ static bool take_set(const struct run_facts *facts, const struct json *item, str
         return false;
     out->name = out->dataset->name;
     out->leaked = rows;
-    return take_pairs(facts, json_get(item, "pairs"), arena, out) &&
+    return take_files(facts, json_get(item, "files"), arena, out) &&
+           take_pairs(facts, json_get(item, "pairs"), arena, out) &&
            take_columns(json_get(item, "columns"), arena, out);
 }
 
