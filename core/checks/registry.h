@@ -68,6 +68,8 @@
     X(general_regression)                \
     X(catastrophic_forgetting)           \
     /* 5 data */                         \
+    X(contradictory_targets)             \
+    X(trivial_task)                      \
     X(dataset_unshuffled)                \
     /* 6 leak */                         \
     X(leak_near_duplicate)               \

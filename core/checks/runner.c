@@ -9,6 +9,7 @@
 #include "core/checks/gate.h"
 #include "core/checks/registry.h"
 #include "core/facts/config_history.h"
+#include "core/facts/data_facts.h"
 #include "core/facts/leaks.h"
 #include "core/facts/measure.h"
 #include "core/store/store.h"
@@ -65,6 +66,9 @@ static uint64_t inputs_hash(const struct session *s)
     uint64_t audits = facts_audits_hash(s->facts);
     if (audits)
         hash = hash_more(hash, &audits, sizeof audits);
+    uint64_t data = facts_data_hash(s->facts);
+    if (data)
+        hash = hash_more(hash, &data, sizeof data);
     hash = more_histories(hash, s->facts);
     uint64_t leaks = facts_leaks_hash(s->facts);
     if (leaks)
@@ -211,6 +215,8 @@ int checks_run_with(struct store *store, int64_t run_id, const char *only,
         rc = measure_first(&s, hooks, err);
     if (rc == OK)
         rc = audits_refresh(s.facts, store, hooks, err);
+    if (rc == OK)
+        rc = data_facts_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = leaks_refresh(s.facts, store, hooks, err);
     if (rc == OK)

@@ -73,6 +73,9 @@ struct facts_cache {
     const struct audit *const *audits;        /* audit.c: loaded once */
     size_t n_audits;
     bool audits_known;
+    struct stored_text stored_data;           /* data_facts.c, as it was on opening */
+    const struct data_facts *data;            /* data_facts.c: read once */
+    bool data_known;
     const struct run_history *stored_histories; /* as they were on opening */
     size_t n_stored_histories;
     const struct config_history *const *histories; /* config_history.c: loaded once */

@@ -8,6 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/log.h"
+#include "core/facts/data_facts.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/outcome.h"
 #include "core/facts/other_runs.h"
@@ -138,6 +139,8 @@ static int load_lists(struct run_facts *f, struct store *store, int64_t id, stru
         rc = store_audits(store, id, arena, &f->cache->stored_audits, &f->cache->n_stored_audits,
                           err);
     if (rc == OK)
+        rc = data_facts_find(f, store, err);
+    if (rc == OK)
         rc = store_run_histories(store, id, arena, &f->cache->stored_histories,
                                  &f->cache->n_stored_histories, err);
     return rc;
@@ -251,6 +254,17 @@ static bool has_same_audits(const struct run_facts *facts, struct store *store,
     return true;
 }
 
+static bool has_same_data(const struct run_facts *facts, struct store *store, struct arena *arena)
+{
+    const struct stored_text *then = &facts->cache->stored_data;
+    struct stored_text now = {0};
+    struct error ignored;
+    int rc = store_derived(store, facts->run.id, DATA_FACTS_NAME, arena, &now, &ignored);
+
+    return (rc == OK || rc == E_NOTFOUND) && now.key == then->key &&
+           (now.text ? then->text && strcmp(now.text, then->text) == 0 : !then->text);
+}
+
 static bool has_same_histories(const struct run_facts *facts, struct store *store,
                                struct arena *arena)
 {
@@ -280,6 +294,7 @@ bool run_facts_are_current(const struct run_facts *facts, struct store *store)
         store_series(store, id, arena, &now.series, &now.n_series, NULL) == OK;
     bool is_current = is_loaded && hash_inputs(&now) == facts->inputs_hash &&
                       has_same_series(&now, facts) && has_same_audits(facts, store, arena) &&
+                      has_same_data(facts, store, arena) &&
                       has_same_histories(facts, store, arena);
 
     arena_close(arena);

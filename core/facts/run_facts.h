@@ -12,8 +12,9 @@
 #include "core/model.h"
 #include "core/store/store.h"
 
-struct audit;   /* core/facts/audit.h */
-struct leaks;   /* core/facts/leaks.h */
+struct audit;       /* core/facts/audit.h */
+struct data_facts;  /* core/facts/data_facts.h */
+struct leaks;       /* core/facts/leaks.h */
 
 /* One metric of the run after F1 hygiene: one source (the most trusted one that has it), the later
  * row wins for the same step inside a segment, in file order. Values may be NaN or infinite.
@@ -100,6 +101,7 @@ struct facts_memory {
     const struct facts_sample_set *samples; size_t n_sample_sets;
     const struct facts_item_set *items;     size_t n_item_sets;
     const struct audit *const *audits;      size_t n_audits;
+    const struct data_facts *data;          /* or NULL */
     const struct judgement *judgements;     size_t n_judgements;
     const struct leaks *leaks;              /* core/facts/leaks.h, or NULL */
 };
