@@ -14,6 +14,7 @@
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
 #include "core/exports/overfit_ten.h"
+#include "core/exports/retention.h"
 #include "tui/cli.h"
 #include "tui/tell.h"
 #include "views/curves_text.h"
@@ -241,12 +242,20 @@ static int clean_test(const struct run_facts *facts, const struct made_folder *f
     return make_clean_test(facts, folder, err);
 }
 
+static int retention(const struct run_facts *facts, const struct made_folder *folder,
+                     const struct options *options, struct error *err)
+{
+    (void)facts; /* the same for every run: it is frozen */
+    (void)options;
+    return make_retention(folder, err);
+}
+
 static const struct {
     const char *name;
     make_fn *make;
 } MADE[] = {{"healthcheck", healthcheck}, {"longest-first", longest_first},
             {"drop-rows", drop_rows},     {"group-split", group_split},
-            {"clean-test", clean_test}};
+            {"clean-test", clean_test},   {"retention", retention}};
 #define N_MADE (sizeof MADE / sizeof MADE[0])
 
 static size_t made_by_name(const char *name)
@@ -272,7 +281,8 @@ int cli_make(const struct options *options)
         return 2;
     }
     if (made_by_name(options->paths[0]) == N_MADE) {
-        tell("make %s: expected healthcheck, longest-first, drop-rows, group-split or clean-test",
+        tell("make %s: expected healthcheck, longest-first, drop-rows, group-split, clean-test or "
+             "retention",
              options->paths[0]);
         return 2;
     }
