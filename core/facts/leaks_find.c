@@ -63,11 +63,6 @@ static int no_memory(struct error *err)
 
 /* ---- Words ---- */
 
-static bool is_json_sign(char c)
-{
-    return c == '{' || c == '}' || c == '[' || c == ']' || c == ':' || c == ',' || c == '"';
-}
-
 /* CJK, kana and Hangul are written without blanks. */
 static bool is_word_alone(int32_t c)
 {
@@ -76,25 +71,47 @@ static bool is_word_alone(int32_t c)
            (c >= 0x20000 && c <= 0x3ffff);
 }
 
+/* Bytes of a JSON string that the text begins with; *is_name: a member's name, which is no value.
+ */
+static size_t skip_string(struct str text, bool *is_name)
+{
+    size_t n = 1;
+
+    while (n < text.n && text.p[n] != '"')
+        n += text.p[n] == '\\' && n + 1 < text.n ? 2 : 1;
+    n += n < text.n;
+    const struct str rest = str_trim(str_skip(text, n));
+    *is_name = rest.n > 0 && rest.p[0] == ':';
+    return n;
+}
+
 /* At most LEAK_SHORT_WORDS words: each CJK character and each value of JSON is one. */
 static bool is_short(struct str text)
 {
-    size_t n = 0;
+    size_t n = 0, depth = 0, used;
     bool is_in = false;
 
-    while (text.n > 0 && n <= LEAK_SHORT_WORDS) {
+    for (; text.n > 0 && n <= LEAK_SHORT_WORDS; text = str_skip(text, used)) {
         int32_t c;
-        size_t used = unicode_next(text, &c);
-        bool is_apart = c == ' ' || (c > 0 && c < 0x80 && is_json_sign((char)c));
 
-        if (is_word_alone(c)) {
+        used = unicode_next(text, &c);
+        depth += c == '{' || c == '[';
+        depth -= depth > 0 && (c == '}' || c == ']');
+        if (depth > 0 && c == '"') {
+            bool is_name;
+
+            used = skip_string(text, &is_name);
+            n += !is_name;
+            is_in = false;
+        } else if (is_word_alone(c)) {
             n++;
             is_in = false;
         } else {
+            bool is_apart = c == ' ' || (c > 0 && c < 0x80 && strchr("{}[]:,\"", (int)c));
+
             n += !is_apart && !is_in;
             is_in = !is_apart;
         }
-        text = str_skip(text, used);
     }
     return n <= LEAK_SHORT_WORDS;
 }
