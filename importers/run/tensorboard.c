@@ -18,7 +18,7 @@
 #include "importers/peek.h"
 #include "importers/run/logged_name.h"
 
-#define TAGS_MAX   8192
+#define TAGS_MAX   32768 /* more than a sink keeps, which tells what it left out */
 #define SLOTS      (TAGS_MAX * 2)
 #define TAG_BYTES  ((size_t)8 << 20)
 #define MAX_NOTES  5
@@ -43,7 +43,7 @@ struct reader {
     int64_t row, step; /* at hand; -1 before the first */
     int32_t segment;
     int64_t byte; /* of the record at hand */
-    int64_t n_records, n_points, n_bad, n_strange, n_long, n_left_out;
+    int64_t n_records, n_points, n_bad, n_strange, n_long, n_left_out, n_unnamed;
     bool is_full, has_version;
 };
 
@@ -175,7 +175,7 @@ static int take_value(struct reader *reader, const struct tensorboard_event *eve
         return has_text ? tensorboard_take_text(reader->import, value->tag, text, err) : OK;
     }
     if (!tag->is_usable) {
-        reader->n_left_out++;
+        reader->n_unnamed++;
         return OK;
     }
     if (value->has_number) {
@@ -314,8 +314,14 @@ static int note_counts(struct reader *reader, struct error *err)
     }
     if (rc == OK && reader->n_left_out > 0) {
         rc = sink_note(sink, NOTE_WARN, NONE, NONE, err,
-                       "%lld values were left out: a tag that is no name, or more than %d tags",
+                       "%lld values were left out: more than %d tags",
                        (long long)reader->n_left_out, TAGS_MAX);
+    }
+    if (rc == OK && reader->n_unnamed > 0) {
+        rc = sink_note(sink, NOTE_WARN, NONE, NONE, err,
+                       "%lld values were left out: their tag is empty, is not UTF-8 or has %d bytes "
+                       "or more",
+                       (long long)reader->n_unnamed, TENSORBOARD_TAG_BYTES);
     }
     return rc;
 }
