@@ -10,6 +10,7 @@
 #include "core/base/number.h"
 #include "core/base/unicode.h"
 #include "core/exports/clean_split.h"
+#include "core/exports/contradictions.h"
 #include "core/exports/healthcheck.h"
 #include "core/exports/longest_first.h"
 #include "core/exports/memory_report.h"
@@ -242,6 +243,13 @@ static int clean_test(const struct run_facts *facts, const struct made_folder *f
     return make_clean_test(facts, folder, err);
 }
 
+static int contradictions(const struct run_facts *facts, const struct made_folder *folder,
+                          const struct options *options, struct error *err)
+{
+    (void)options;
+    return make_contradictions(facts, folder, err);
+}
+
 static int retention(const struct run_facts *facts, const struct made_folder *folder,
                      const struct options *options, struct error *err)
 {
@@ -255,7 +263,8 @@ static const struct {
     make_fn *make;
 } MADE[] = {{"healthcheck", healthcheck}, {"longest-first", longest_first},
             {"drop-rows", drop_rows},     {"group-split", group_split},
-            {"clean-test", clean_test},   {"retention", retention}};
+            {"clean-test", clean_test},   {"retention", retention},
+            {"contradictions", contradictions}};
 #define N_MADE (sizeof MADE / sizeof MADE[0])
 
 static size_t made_by_name(const char *name)
@@ -274,19 +283,28 @@ static int make_named(struct session *session, const struct options *options)
     return make_files(session, options, 1, MADE[i].name, MADE[i].make);
 }
 
+/* "healthcheck, longest-first … or contradictions" */
+static void list_made(struct buf *out)
+{
+    for (size_t i = 0; i < N_MADE; i++)
+        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 < N_MADE ? ", " : " or ", MADE[i].name);
+}
+
 int cli_make(const struct options *options)
 {
-    if (options->n_paths != 2) {
-        tell("make needs what to make and a run; see flatline make --help");
-        return 2;
-    }
-    if (made_by_name(options->paths[0]) == N_MADE) {
-        tell("make %s: expected healthcheck, longest-first, drop-rows, group-split, clean-test or "
-             "retention",
-             options->paths[0]);
-        return 2;
-    }
-    return in_session(options, make_named);
+    bool is_known = options->n_paths == 2 && made_by_name(options->paths[0]) < N_MADE;
+    struct buf names;
+
+    if (is_known)
+        return in_session(options, make_named);
+    buf_init(&names, 1024);
+    list_made(&names);
+    if (options->n_paths != 2)
+        tell("make needs what to make and a run; what: %s", names.p);
+    else
+        tell("make %s: expected %s", options->paths[0], names.p);
+    buf_free(&names);
+    return 2;
 }
 
 static int overfit_ten(const struct run_facts *facts, const struct made_folder *folder,

@@ -32,9 +32,8 @@ static const struct command COMMANDS[] = {
      cli_compare, NULL},
     {"memory", "PATH", "memory by phase, and what to change so that it fits", cli_memory, NULL},
     {"make", "WHAT PATH",
-     "write files for the user; WHAT: healthcheck, longest-first, drop-rows, group-split, clean-test,"
-     " retention",
-     cli_make, "healthcheck longest-first drop-rows group-split clean-test retention"},
+     "write files for the user; WHAT: one of the names that `flatline make` lists", cli_make,
+     "healthcheck longest-first drop-rows group-split clean-test retention contradictions"},
     {"overfit-ten", "DATA", "ten rows and a config to see whether the pipeline can memorise them",
      cli_overfit_ten, NULL},
     {"render", "TEMPLATE", "render a chat template on a conversation", cli_render, NULL},

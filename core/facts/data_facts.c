@@ -198,7 +198,7 @@ static uint64_t key_of(const struct run_facts *facts, const struct data_file *fi
 
 /* ---- Keeping ---- */
 
-int data_facts_find(struct run_facts *facts, struct store *store, struct error *err)
+int data_facts_find(const struct run_facts *facts, struct store *store, struct error *err)
 {
     struct facts_cache *cache = facts->cache;
 
@@ -210,8 +210,9 @@ int data_facts_find(struct run_facts *facts, struct store *store, struct error *
 }
 
 /* A stopped pass is made anew the next time: its key is of nothing. */
-static int make_and_put(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
-                        struct data_file *files, size_t n, struct error *err)
+static int make_and_put(const struct run_facts *facts, struct store *store,
+                        const struct audit_hooks *hooks, struct data_file *files, size_t n,
+                        struct error *err)
 {
     struct arena *arena = arena_open(PASS_ARENA);
     struct data_facts data;
@@ -236,8 +237,8 @@ static int make_and_put(struct run_facts *facts, struct store *store, const stru
     return rc;
 }
 
-int data_facts_refresh(struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
-                       struct error *err)
+int data_facts_refresh(const struct run_facts *facts, struct store *store,
+                       const struct audit_hooks *hooks, struct error *err)
 {
     struct facts_cache *cache = facts->cache;
     struct data_file *files = arena_array(cache->arena, facts->n_datasets + 1, sizeof *files);
@@ -290,6 +291,17 @@ const struct data_facts *facts_data(const struct run_facts *facts)
     name_sources(facts, data, files);
     data->files = files;
     return cache->data = data;
+}
+
+int data_facts_now(const struct run_facts *facts, const struct data_facts **out, struct error *err)
+{
+    int rc = facts->cache->memory ? OK : data_facts_refresh(facts, facts->cache->store, NULL, err);
+
+    *out = rc == OK ? facts_data(facts) : NULL;
+    if (rc != OK || *out)
+        return rc;
+    return error_set(err, E_NOTFOUND, "the training rows are not known; import them (JSONL, JSON, CSV, "
+                                      "Parquet or Arrow) with the run");
 }
 
 uint64_t facts_data_hash(const struct run_facts *facts)

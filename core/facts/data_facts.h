@@ -113,12 +113,16 @@ uint64_t facts_data_hash(const struct run_facts *facts);
 
 #define DATA_FACTS_NAME "data"      /* in the store */
 /* What is stored, when the facts of the run are opened; there may be nothing. */
-MUST_CHECK int data_facts_find(struct run_facts *facts, struct store *store, struct error *err);
+MUST_CHECK int data_facts_find(const struct run_facts *facts, struct store *store, struct error *err);
 
 /* Makes and stores what is missing or stale; on the connection that writes. A stopped pass is kept as
  * partial. */
-MUST_CHECK int data_facts_refresh(struct run_facts *facts, struct store *store,
+MUST_CHECK int data_facts_refresh(const struct run_facts *facts, struct store *store,
                                   const struct audit_hooks *hooks, struct error *err);
+/* For what is made for the user: refreshed on the facts' own connection, which writes. E_NOTFOUND with what
+ * to import. */
+MUST_CHECK int data_facts_now(const struct run_facts *facts, const struct data_facts **out,
+                              struct error *err);
 
 /* The pass itself over some files, for tests and for files that belong to no run. Paths, ids and counts of
  * the files are given (n_rows NONE: not known); all else is filled in the arena. */
