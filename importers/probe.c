@@ -76,8 +76,8 @@ static const struct known_name SPECIAL[] = {
     {"retention.jsonl", "an evaluation: " LATER},
     {"record.jsonl", "an evaluation: " LATER},
     {"judge.jsonl", "judgements in a form that is not known"},
-    {"samples_*.jsonl", "an evaluation: " LATER},
-    {"results_*.json", "an evaluation: " LATER},
+    {"samples_*.jsonl", "an evaluation in a form that is not known"},
+    {"results_*.json", "an evaluation in a form that is not known"},
     {"serve.json", "a serving record: " LATER},
     {"deploy.json", "a serving record: " LATER},
 };

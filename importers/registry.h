@@ -39,6 +39,7 @@
     X(generations)       \
     X(eval_results)      \
     X(judge)             \
+    X(lm_eval)           \
     X(dataset_rows)      \
     X(metrics_table)     \
     X(environment)       \

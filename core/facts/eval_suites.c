@@ -64,6 +64,29 @@ static bool is_word(const char *text, const char *word)
     return strncasecmp(text, word, n) == 0 && !isalnum((unsigned char)text[n]);
 }
 
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* What the run says that it started from; a base that bears the name of the run's own folder tells
+ * nothing. */
+static bool is_what_was_tuned(const struct run_facts *facts, const char *model)
+{
+    static const char *const NAMES[] = {"base_model_name_or_path", "model_name_or_path"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const char *base = facts_text(facts, NAMES[i]);
+
+        if (base && base[0] && (strcmp(base, model) == 0 ||
+                     (strchr(base, '/') && strcasecmp(last_component(base), last_component(model)) == 0)))
+            return true;
+    }
+    return false;
+}
+
 bool eval_model_is_base(const struct run_facts *facts, const char *model)
 {
     static const char *const NAMES[] = {"base", "ref", "reference", "before"};
@@ -75,7 +98,8 @@ bool eval_model_is_base(const struct run_facts *facts, const char *model)
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcasecmp(model, NAMES[i]) == 0)
             return true;
-    return strcasecmp(model, "base_model") == 0 || strcasecmp(model, "base-model") == 0;
+    return strcasecmp(model, "base_model") == 0 || strcasecmp(model, "base-model") == 0 ||
+           is_what_was_tuned(facts, model);
 }
 
 bool eval_suite_is_general(const struct run_facts *facts, const char *suite)
