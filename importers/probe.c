@@ -17,7 +17,6 @@ struct known_name {
     const char *reason;
 };
 
-#define LATER "read by a later version"
 
 /* Not opened at all. */
 static const struct known_name KNOWN[] = {
@@ -64,22 +63,22 @@ static const struct known_name KNOWN[] = {
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
-    {"*.eval", "an evaluation: " LATER},
+    {"*.eval", "an evaluation in a form that is not known"},
 };
 
 /* Opened, and taken only by an importer that is made for it: the general readers of tables, rows
  * and settings would misread them. */
 static const struct known_name SPECIAL[] = {
-    {"prompt_train.txt", "a rendered prompt: " LATER},
-    {"prompt_infer.txt", "a rendered prompt: " LATER},
-    {"eval_results.jsonl", "an evaluation: " LATER},
-    {"retention.jsonl", "an evaluation: " LATER},
-    {"record.jsonl", "an evaluation: " LATER},
+    {"prompt_train.txt", "a rendered prompt that is no text"},
+    {"prompt_infer.txt", "a rendered prompt that is no text"},
+    {"eval_results.jsonl", "an evaluation in a form that is not known"},
+    {"retention.jsonl", "an evaluation in a form that is not known"},
+    {"record.jsonl", "an evaluation in a form that is not known"},
     {"judge.jsonl", "judgements in a form that is not known"},
     {"samples_*.jsonl", "an evaluation in a form that is not known"},
     {"results_*.json", "an evaluation in a form that is not known"},
-    {"serve.json", "a serving record: " LATER},
-    {"deploy.json", "a serving record: " LATER},
+    {"serve.json", "a serving record in a form that is not known"},
+    {"deploy.json", "a serving record in a form that is not known"},
 };
 
 static const char *const GENERAL[] = {"dataset_rows", "metrics_table", "settings_file",
@@ -219,7 +218,7 @@ static void probe(struct scene *scene, struct found *found, struct look *place)
     }
     const char *reason = known_reason(KNOWN, sizeof KNOWN / sizeof *KNOWN, found->file->name);
     if (!reason && is_packed_other(found->file->name))
-        reason = "compressed: " LATER;
+        reason = "compressed: unpack it, only rows and event files are read packed";
     if (!reason)
         reason = folder_reason(found->file);
     if (reason)
