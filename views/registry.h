@@ -11,6 +11,8 @@
     X(labels)    \
     X(prompts)   \
     X(artefacts) \
+    X(data)      \
+    X(pairs)     \
     X(log)       \
     X(memory)    \
     X(settings)  \
