@@ -18,6 +18,7 @@
     X(settings)  \
     X(compare)   \
     X(history)   \
+    X(evals)     \
     X(findings)  \
     X(runs)      \
     X(import)    \
