@@ -343,6 +343,7 @@ void similar_asker_free(struct similar_asker *asker)
     free(asker->matches);
     free(asker->seen);
     free(asker->block);
+    free(asker->own);
     *asker = (struct similar_asker){.block_number = UINT32_MAX};
 }
 
@@ -463,4 +464,32 @@ int similar_ask(const struct similar_index *index, struct similar_asker *asker, 
     for (size_t i = 0; rc == OK && i < n_keys; i++)
         rc = gather(index, asker, keys[i], n, end, err);
     return rc == OK ? verify(index, asker, set, n, err) : rc;
+}
+
+/* The block of a set that was given away makes room for those of its candidates. */
+static int keep_own(const struct similar_index *index, struct similar_asker *asker, size_t n,
+                    const uint64_t **set, struct error *err)
+{
+    if (!asker->own)
+        asker->own = malloc((index->sets.longest + 1) * sizeof *asker->own);
+    if (!asker->own)
+        return no_memory(err);
+    if (n)
+        memcpy(asker->own, *set, n * sizeof **set);
+    *set = asker->own;
+    return OK;
+}
+
+int similar_ask_own(const struct similar_index *index, struct similar_asker *asker, size_t row,
+                    struct error *err)
+{
+    const size_t n = index->sets.places[row].n;
+    const uint64_t *set;
+    int rc = ready(index, asker, err);
+
+    if (rc == OK)
+        rc = set_list_get(&index->sets, index->options.spill, asker, row, &set, err);
+    if (rc == OK && index->sets.is_spilled)
+        rc = keep_own(index, asker, n, &set, err);
+    return rc == OK ? similar_ask(index, asker, set, n, row, err) : rc;
 }

@@ -70,7 +70,7 @@ struct similar_asker {
     struct similar_match *matches; /* by row */
     size_t n_matches, capacity;
     uint32_t *seen, serial; /* private */
-    uint64_t *block;
+    uint64_t *block, *own;
     uint32_t block_number;
     size_t block_capacity;
 };
@@ -79,5 +79,8 @@ void similar_asker_free(struct similar_asker *asker);
 /* Rows below `end` that match the set. E_NOMEM, or what the spill says. */
 MUST_CHECK int similar_ask(const struct similar_index *index, struct similar_asker *asker,
                            const uint64_t *set, size_t n, size_t end, struct error *err);
+/* The same with the set of an indexed row, for near-duplicates inside one side: rows before it. */
+MUST_CHECK int similar_ask_own(const struct similar_index *index, struct similar_asker *asker,
+                               size_t row, struct error *err);
 
 #endif

@@ -2,8 +2,8 @@
  *
  *     bench_similar LINES JACCARD [--banded] [--pairs] [--bands] [--containment C] [--memory MIB]
  *
- * Each line is a row. --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a row: for
- * similar_peers.py, which counts the same by brute force. */
+ * Each line is a row. --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a
+ * row: for similar_peers.py, which counts the same by brute force. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +70,11 @@ static int add_rows(struct work *work, bool with_bands, struct error *err)
 
 static int ask_rows(struct work *work, bool is_listing, size_t *n_pairs, struct error *err)
 {
-    struct str rest = buf_view(&work->text), line;
     struct similar_asker asker = {0};
     int rc = OK;
 
-    for (size_t row = 0; rc == OK && rest.n > 0 && str_split(&rest, '\n', &line); row++) {
-        rc = set_of(work, line, err);
-        if (rc == OK)
-            rc = similar_ask(work->index, &asker, work->set.items, work->set.n, row, err);
+    for (size_t row = 0; rc == OK && row < work->n_rows; row++) {
+        rc = similar_ask_own(work->index, &asker, row, err);
         *n_pairs += rc == OK ? asker.n_matches : 0;
         for (size_t i = 0; is_listing && rc == OK && i < asker.n_matches; i++)
             printf("%u %zu %u\n", asker.matches[i].row, row, asker.matches[i].n_shared);

@@ -120,3 +120,4 @@ sh tests/bench/loggers.sh
 sh tests/bench/tables.sh
 sh tests/bench/weights.sh
 sh tests/bench/history.sh
+sh tests/bench/similar.sh

@@ -258,6 +258,8 @@ static void agrees_with_pairs(const struct rows *rows, const struct similar_opti
             assert_int_equal(asker.matches[at++].n_shared, shared);
         }
         assert_int_equal(at, asker.n_matches);
+        assert_int_equal(similar_ask_own(index, &asker, i, NULL), OK);
+        assert_int_equal(at, asker.n_matches);
     }
     similar_asker_free(&asker);
     similar_close(index);
@@ -345,6 +347,8 @@ static void sets_beyond_the_memory_are_given_away(void **state)
     assert_int_equal(similar_ask(index, &asker, set, 100, SIZE_MAX, NULL), OK);
     assert_int_equal(asker.n_matches, 1);
     assert_int_equal(asker.matches[0].row, 1999);
+    assert_int_equal(similar_ask_own(index, &asker, 1999, NULL), OK);
+    assert_int_equal(asker.n_matches, 0); /* none before it */
     similar_asker_free(&asker);
     similar_close(index);
     for (int i = 0; i < 64; i++)

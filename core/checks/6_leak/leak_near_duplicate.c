@@ -36,10 +36,9 @@ static void show_pairs(struct check_ctx *ctx, const struct leak_set *set)
     for (size_t i = 0; i < set->n_pairs && i < SHOWN_PAIRS; i++) {
         const struct leak_pair *pair = &set->pairs[i];
         struct evidence *e = evidence_add(
-            ctx, "dataset", "row %lld: %s row %lld of %s (Jaccard %.3f, containment %.3f)",
-            (long long)pair->row, pair->flags & LEAK_EXACT ? "a copy of" : "like",
-            (long long)pair->train_row, pair->train->name, leak_jaccard(pair),
-            leak_containment(pair));
+            ctx, "dataset", "%s row %lld of %s (Jaccard %.3f, containment %.3f)",
+            pair->flags & LEAK_EXACT ? "a copy of" : "like", (long long)pair->train_row,
+            pair->train->name, leak_jaccard(pair), leak_containment(pair));
 
         e->source_id = pair->test->source_id;
         e->row = pair->row;
