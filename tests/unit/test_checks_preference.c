@@ -108,7 +108,11 @@ static void groups_without_a_difference_fail(void **state)
     struct fake_run *run = fake_run_new(KIND_GRPO);
     fake_level(run, "frac_reward_zero_std", 1.0, 12);
     fake_level(run, "reward", 0.0, 12);
+    fake_level(run, "step_time", 3600.0, 12);
     expect(run, &check_grpo_no_signal, VERDICT_FAIL);
+    assert_true(judged_informs(&result, "all wrong"));
+    assert_true(judged_informs(&result, "100 % of the rollouts"));
+    assert_true(judged_informs(&result, "11 of 11 hours"));
     fake_run_free(run);
     run = fake_run_new(KIND_GRPO);
     fake_level(run, "reward_std", 0.0, 12);

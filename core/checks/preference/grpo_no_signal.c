@@ -33,6 +33,47 @@ static bool reward_rose(struct check_ctx *ctx, struct movement *movement)
     return values_read(ctx, "reward", &reward) && values_move(&reward, movement) && movement->rose;
 }
 
+/* All wrong, or all right: told by the reward of the rows whose groups have no difference. */
+static void tell_rewards(struct check_ctx *ctx, const struct dead_groups *groups)
+{
+    const struct curve *reward = facts_curve(ctx->facts, "reward");
+    double *y = arena_array(ctx->arena, groups->z.n + 1, sizeof *y), value;
+    size_t n = 0;
+
+    for (size_t i = 0; y && i < groups->z.n; i++)
+        if (groups->z.y[i] >= DEAD &&
+            curve_on_row(reward, groups->z.curve, groups->z.at[i], &value) &&
+            isfinite(value))
+            y[n++] = value;
+    if (n == 0)
+        return;
+    double median = stat_median(y, n);
+    check_info(ctx, "the reward of those rows is %.3g (median): %s", median,
+               median <= 0.0   ? "their answers are all wrong"
+               : median >= 1.0 ? "their answers are all right, if 1 is the best"
+                               : "answers that are half right, each in the same way");
+}
+
+/* What the rollouts of such groups cost, where the trainer logs the seconds of a step. */
+static void tell_waste(struct check_ctx *ctx, const struct dead_groups *groups)
+{
+    const struct curve *seconds = facts_curve(ctx->facts, "step_time"), *at = groups->z.curve;
+    double all = 0.0, lost = 0.0, value;
+
+    for (size_t i = 1; i < groups->z.n; i++) {
+        double steps = (double)(at->step[groups->z.at[i]] - at->step[groups->z.at[i - 1]]);
+
+        if (!curve_on_row(seconds, at, groups->z.at[i], &value) || !(value > 0.0) || steps < 1.0)
+            continue;
+        all += value * steps;
+        lost += value * steps * groups->z.y[i];
+    }
+    check_info(ctx, "%.0f %% of the rollouts gave no gradient",
+               100.0 * stat_mean(groups->z.y, groups->z.n));
+    if (all > 0.0)
+        check_info(ctx, "that is %.3g of %.3g hours", lost / 3600.0, all / 3600.0);
+}
+
 static void show(struct check_ctx *ctx, const struct dead_groups *groups, size_t from, double value,
                  double bound)
 {
@@ -53,8 +94,8 @@ static void show(struct check_ctx *ctx, const struct dead_groups *groups, size_t
     }
     evidence_setting(ctx, facts_setting(ctx->facts, "num_generations"));
     evidence_setting(ctx, facts_setting(ctx->facts, "temperature"));
-    check_info(ctx, "import the completions with their rewards to see whether the groups are all "
-                    "wrong or all right");
+    tell_rewards(ctx, groups);
+    tell_waste(ctx, groups);
     check_fix(ctx, "easier prompts where all answers are wrong, harder ones where all are right");
     check_fix(ctx, "num_generations up, temperature 1.0");
     check_fix(ctx, "a graded reward in place of all or nothing");
