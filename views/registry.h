@@ -19,6 +19,7 @@
     X(compare)   \
     X(history)   \
     X(evals)     \
+    X(preference) \
     X(findings)  \
     X(runs)      \
     X(import)    \

@@ -123,6 +123,19 @@ const char *kl_unit(const struct kl *kl)
     return kl->is_sequence ? "per sequence" : "per token";
 }
 
+ptrdiff_t kl_knee(const struct kl *kl)
+{
+    const struct values *values = &kl->values;
+    double level = KL_KNEE * values_half(values, 0);
+
+    if (values->n < 8 || !(values_quarter(values, 3) >= level))
+        return -1;
+    for (size_t i = 0; i < values->n; i++)
+        if (values->y[i] >= level)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
 const struct setting *kl_coefficient(struct check_ctx *ctx, double *value)
 {
     static const char *const NAMES[] = {"init_kl_coef", "kl_coef", "beta"};

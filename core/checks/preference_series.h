@@ -41,6 +41,10 @@ struct kl {
 bool kl_read(struct check_ctx *ctx, struct kl *out);
 /* "per token" or "per sequence" */
 const char *kl_unit(const struct kl *kl);
+/* The knee: the first value of KL_KNEE times its median over the first half; -1: the last quarter is not
+ * that far, or there are fewer than 8 values. */
+#define KL_KNEE 5.0
+ptrdiff_t kl_knee(const struct kl *kl);
 
 /* Mean length of outputs by step: completions/mean_length, eval_output_tokens … */
 bool lengths_read(struct check_ctx *ctx, struct values *out);

@@ -11,7 +11,7 @@
 
 enum { ENOUGH_ROWS = 20, ENOUGH_PART_ROWS = 8, ENOUGH_PROMPTS = 5 };
 
-static const double TIMES = 5.0, TOKEN_KL = 0.5, SEQUENCE_KL = 6.0, NEAR_MAXIMUM = 0.05;
+static const double TOKEN_KL = 0.5, SEQUENCE_KL = 6.0, NEAR_MAXIMUM = 0.05;
 static const double FALL = 1.0 / 3.0, ALIKE = 0.5, DEVIATIONS = 2.0;
 
 static bool applies(const struct run_facts *facts, const char **reason)
@@ -49,23 +49,14 @@ static bool reward_holds(const struct values *reward)
     return last > third || last >= high - NEAR_MAXIMUM * fabs(high);
 }
 
-/* Where the KL passes five times its level of the first half: the knee. */
-static size_t knee_of(const struct values *kl, double level)
-{
-    for (size_t i = 0; i < kl->n; i++)
-        if (kl->y[i] >= TIMES * level)
-            return i;
-    return 0;
-}
-
 static bool explodes(const struct pair_of_curves *curves)
 {
     const struct values *kl = &curves->kl.values;
-    double first = values_half(kl, 0), third = values_quarter(kl, 2), last = values_quarter(kl, 3);
+    double third = values_quarter(kl, 2), last = values_quarter(kl, 3);
     double growth = third > 0.0 ? last / third - 1.0 : INFINITY;
 
     return curves->reward.n >= ENOUGH_PART_ROWS && kl->n >= ENOUGH_PART_ROWS &&
-           reward_holds(&curves->reward) && last >= TIMES * first &&
+           reward_holds(&curves->reward) && kl_knee(&curves->kl) >= 0 &&
            last >= (curves->kl.is_sequence ? SEQUENCE_KL : TOKEN_KL) &&
            growth > reward_growth(&curves->reward);
 }
@@ -74,7 +65,7 @@ static void state_explosion(struct check_ctx *ctx, const struct pair_of_curves *
 {
     const struct values *kl = &curves->kl.values, *reward = &curves->reward;
     double level = values_half(kl, 0), last = values_quarter(kl, 3);
-    size_t knee = knee_of(kl, level);
+    size_t knee = (size_t)kl_knee(&curves->kl);
 
     check_fail(ctx, CONFIDENCE_STRONG, "kl",
                "the KL grows from %.3g to %.3g %s for a reward that goes from %.3g to %.3g in the "
@@ -86,7 +77,7 @@ static void state_explosion(struct check_ctx *ctx, const struct pair_of_curves *
     struct evidence *e = values_evidence(ctx, kl, "KL");
     e->value = last;
     e->has_value = true;
-    e->bound = TIMES * level;
+    e->bound = KL_KNEE * level;
     e->has_bound = true;
     evidence_point(ctx, kl->curve, kl->at[knee], "the knee: five times the KL of the first half");
 }
