@@ -5,6 +5,7 @@
  *   rows.c    the loss rows of a file, and whether two files tell of one run (rule 6)
  *   roles.c   splits and roles (rules 7, 8)
  *   assign.c  which run a file belongs to (rules 3, 4)
+ *   assign_files.c  the runs with their files
  *   assign_serving.c  which run a serving record names
  *   disagree.c  where files of one run tell different losses (rule 6)
  *   names.c   what the runs are called (rule 9) */
@@ -90,7 +91,7 @@ void rows_compare(const struct loss_rows *a, const struct loss_rows *b, size_t *
 /* Does a text file contain one of the words? Bounded; false when it cannot be read. */
 bool file_mentions(const char *path, const char *const *words, size_t n);
 
-/* ---- assign.c ---- */
+/* ---- assign_files.c ---- */
 /* The runs of the scene with their files, and what is ignored. */
 struct assigned {
     struct plan_run *runs;

@@ -80,7 +80,8 @@ static void say_legend(struct textflow *flow)
     flow_break(flow);
     flow_puts(flow, STYLE_TEXT,
               "Under a curve: N NaN, ^ +Inf, v -Inf, X last step of a run that did not finish, R "
-              "resume, ! clipped spike, 0 zero (or <= 0 on a log axis), C checkpoint, G chosen commit, + several; e "
+              "resume, ! clipped spike, 0 zero (or <= 0 on a log axis), C checkpoint, G chosen commit, "
+              "+ several; e "
               "on the curve is an evaluation. A smoothed line (ema w) trails by about w/(1-w) "
               "samples; the band behind it is the raw data, and verdicts use raw data only.");
     flow_break(flow);

@@ -12,7 +12,8 @@
 enum { ACT_MARK, ACT_NEXT, ACT_PREVIOUS, ACT_LEFT, ACT_RIGHT };
 
 static const struct action ACTIONS[] = {
-    {ACT_MARK, "mark-effect", "Enter", "on the curves: when the commit took effect, the run before it beside"},
+    {ACT_MARK, "mark-effect", "Enter",
+     "on the curves: when the commit took effect, the run before it beside"},
     {ACT_NEXT, "next-commit", "n", "the next older commit"},
     {ACT_PREVIOUS, "previous-commit", "N", "the next younger commit"},
     MOTION_ACTIONS,

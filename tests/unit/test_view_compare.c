@@ -36,7 +36,8 @@ static void write_run(struct fixture *f, const char *name, const char *rate, con
     snprintf(path, sizeof path, "%s/trainer_state.json", name);
     tempdir_write_text(f->run->folder, path, text.p);
     buf_clear(&text);
-    buf_printf(&text, "{\"learning_rate\": %s, \"num_train_epochs\": 3, \"seed\": 1, \"output_dir\": \"%s\"%s}",
+    buf_printf(&text,
+               "{\"learning_rate\": %s, \"num_train_epochs\": 3, \"seed\": 1, \"output_dir\": \"%s\"%s}",
                rate, name, more);
     snprintf(path, sizeof path, "%s/training_args.json", name);
     tempdir_write_text(f->run->folder, path, text.p);
