@@ -444,6 +444,10 @@ static int by_count(const void *pa, const void *pb)
 
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
+    if (a->n_rows && b->n_rows && a->rows[0].file != b->rows[0].file)
+        return a->rows[0].file < b->rows[0].file ? -1 : 1;
+    if (a->n_rows && b->n_rows && a->rows[0].row != b->rows[0].row)
+        return a->rows[0].row < b->rows[0].row ? -1 : 1;
     return strcmp(a->text, b->text);
 }
 

@@ -138,6 +138,14 @@ static int take_text(struct data_pass *pass, struct str text, uint64_t *hash, ui
                      struct error *err)
 {
     struct str normal;
+    size_t n, words;
+    char *room = arena_alloc(pass->scratch, text.n + 1);
+
+    if (room && data_normal_ascii(text, room, &n, &words)) {
+        *hash = hash_bytes(room, n);
+        *n_words = count_of(words);
+        return OK;
+    }
     int rc = make_normal(pass, text, &normal, err);
 
     if (rc != OK)

@@ -116,6 +116,52 @@ size_t data_count_words(struct str normal)
     return n;
 }
 
+/* ---- Most texts ---- */
+
+/* 1: a letter or digit, 3: a capital letter, 2: white space as str.split has it. */
+static const unsigned char CLASS[128] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2,
+    2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0,
+    0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
+    3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0,
+    0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0,
+};
+
+static bool is_plain(struct str text)
+{
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < text.n; i++)
+        all |= (unsigned char)text.p[i];
+    return all < 0x80 && !memchr(text.p, '<', text.n) && !memchr(text.p, '[', text.n);
+}
+
+bool data_normal_ascii(struct str text, char *room, size_t *n, size_t *n_words)
+{
+    unsigned last = 2;
+    size_t at = 0, words = 0;
+
+    if (text.n == 0 || !is_plain(text)) {
+        *n = *n_words = 0;
+        return text.n == 0;
+    }
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        unsigned class = CLASS[c & 127];
+
+        words += class & ~last & 1;
+        room[at] = (char)(class == 2 ? ' ' : c | (class & 2) << 4);
+        at += !(class == 2 && last == 2);
+        last = class;
+    }
+    *n = at > 0 && room[at - 1] == ' ' ? at - 1 : at;
+    *n_words = words;
+    return true;
+}
+
 /* ---- Comparing ---- */
 
 static int by_hash(const void *pa, const void *pb)

@@ -19,6 +19,9 @@ void data_without_special(struct str text, struct buf *out);
 /* The next word of a normal text, taken off *rest; false: there is none. */
 bool data_next_word(struct str *rest, struct str *word);
 size_t data_count_words(struct str normal);
+/* Of ASCII without special tokens: its normal text and how many words it has, in one pass. False, and
+ * nothing is done, for any other text. `room` takes text.n bytes. */
+bool data_normal_ascii(struct str text, char *room, size_t *n, size_t *n_words);
 
 /* The words of a text by their hashes, at most so many of them. */
 struct data_words {

@@ -121,3 +121,4 @@ sh tests/bench/tables.sh
 sh tests/bench/weights.sh
 sh tests/bench/history.sh
 sh tests/bench/similar.sh
+sh tests/bench/data.sh

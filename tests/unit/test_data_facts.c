@@ -11,6 +11,7 @@
 
 #include "core/facts/data_parts.h"
 #include "core/facts/data_words.h"
+#include "core/similar/normal.h"
 #include "tests/harness/tempdir.h"
 
 static char *folder;
@@ -110,6 +111,34 @@ static void test_special_tokens_are_no_words(void **state)
     data_without_special(str_of("<s>yes<|im_end|></s> a < b <|no"), &out);
     assert_string_equal(out.p, " yes   a < b <|no");
     buf_free(&out);
+}
+
+static void test_the_short_way_of_ascii_gives_the_same_normal_text(void **state)
+{
+    static const char *const TEXTS[] = {"", " ", "A", "  Two  words\n", "a\t\r\nB", "x-1.5 y", "\x1c z \x1f",
+                                        "\x01 a@Z[", "`{|}~ @ABCXYZ[", "a  "};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        char room[64];
+        size_t n, words;
+        struct buf normal;
+        struct error err;
+
+        buf_init(&normal, 256);
+        assert_int_equal(normal_text(str_of(TEXTS[i]), &normal, &err), OK);
+        if (data_normal_ascii(str_of(TEXTS[i]), room, &n, &words)) {
+            assert_true(str_eq(str_from(room, n), buf_view(&normal)));
+            assert_int_equal(words, data_count_words(buf_view(&normal)));
+        } else {
+            assert_non_null(strchr(TEXTS[i], '['));
+        }
+        buf_free(&normal);
+    }
+    size_t n, words;
+    char room[64];
+    assert_false(data_normal_ascii(str_of("a<|im_end|>"), room, &n, &words));
+    assert_false(data_normal_ascii(str_of("\xc3\xa4"), room, &n, &words));
 }
 
 static void test_repeated_inputs_are_counted_with_their_ceiling(void **state)
@@ -296,7 +325,8 @@ static void test_the_stored_text_gives_the_same_facts(void **state)
 static void test_hostile_rows_do_no_harm(void **state)
 {
     (void)state;
-    struct data_facts data = facts_of_text("{}\n[]\nnull\n{\"messages\": 3}\n{\"messages\": [{\"role\": 1}]}\n"
+    struct data_facts data =
+        facts_of_text("{}\n[]\nnull\n{\"messages\": 3}\n{\"messages\": [{\"role\": 1}]}\n"
                                            "{\"prompt\": \"\\ud800\", \"completion\": \"\\u0000\"}\n");
 
     assert_int_equal(data.n_rows, 6);
@@ -310,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_short_answers_contradict_by_any_word),
         cmocka_unit_test(test_longer_answers_contradict_by_frame_or_by_half_their_words),
         cmocka_unit_test(test_special_tokens_are_no_words),
+        cmocka_unit_test(test_the_short_way_of_ascii_gives_the_same_normal_text),
         cmocka_unit_test(test_repeated_inputs_are_counted_with_their_ceiling),
         cmocka_unit_test(test_a_passage_or_a_picture_belongs_to_the_question),
         cmocka_unit_test(test_rankings_contradict_both_ways_and_in_circles_only),

@@ -1,0 +1,192 @@
+/* The panes of rows: the table that sorts, filters and counts, one row whole, and pairs with their
+ * differences marked. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/facts/data_facts.h"
+#include "tests/harness/imported_run.h"
+#include "tests/harness/pane.h"
+#include "views/registry.h"
+
+struct fixture {
+    struct imported_run *run;
+    struct pane *data, *pairs;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+
+    f = (struct fixture){imported_run_new(), pane_new(&view_data), pane_new(&view_pairs)};
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    pane_free(f->data);
+    pane_free(f->pairs);
+    imported_run_free(f->run);
+    return 0;
+}
+
+static const char ROWS[] =
+    "{\"prompt\": \"Is the red lamp in the hall?\", \"completion\": \"yes it is\"}\n"
+    "{\"prompt\": \"A\", \"completion\": \"b\"}\n"
+    "{\"prompt\": \"Is the red lamp in the hall?\", \"completion\": \"no it is\"}\n"
+    "{\"prompt\": \"Which way does the long road behind the old house go?\", \"completion\": \"\"}\n"
+    "{\"prompt\": \"bad \\u001b[31m\", \"completion\": \"x\"}\n";
+
+static void open_rows(struct fixture *f, const char *rows)
+{
+    struct error err;
+
+    tempdir_write_text(f->run->folder, "train.jsonl", rows);
+    imported_run_audit(f->run, NULL);
+    assert_int_equal(data_facts_refresh(f->run->facts, f->run->store, NULL, &err), OK);
+    f->data->desk.facts = f->pairs->desk.facts = f->run->facts;
+    f->data->desk.row = f->pairs->desk.row = NONE;
+}
+
+static const char *drawn(struct pane *pane, int rows, int columns)
+{
+    pane_load(pane, rows, columns);
+    return pane_drawn(pane, false);
+}
+
+static void assert_shows(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+static const char *heading(const struct pane *pane)
+{
+    return pane->view.ops->heading(&pane->view);
+}
+
+static void rows_stand_with_flags_and_texts(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    const char *text = drawn(f->data, 12, 90);
+    assert_shows(text, "row");
+    assert_shows(text, "contradicts");
+    assert_shows(text, "empty answer");
+    assert_shows(text, "Is the red lamp");
+    assert_shows(text, "bad <0x1B>[31m");
+    assert_string_equal(heading(f->data), "train.jsonl, 5 of 5 rows");
+}
+
+static void rows_are_sorted_and_filtered(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    drawn(f->data, 12, 90);
+    pane_act(f->data, "sort");
+    const char *text = drawn(f->data, 12, 90);
+    assert_true(strstr(text, "Which way") < strstr(text, "Is the red"));
+    pane_act(f->data, "filter");
+    drawn(f->data, 12, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 3 of 5 rows, with a flag");
+    pane_act(f->data, "filter");
+    drawn(f->data, 12, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 2 of 5 rows, contradictory");
+}
+
+static void one_row_is_read_whole_and_left_again(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    drawn(f->data, 12, 90);
+    pane_act(f->data, "down");
+    pane_act(f->data, "read-row");
+    const char *text = drawn(f->data, 20, 90);
+    assert_shows(text, "as it stands in its file");
+    assert_shows(text, "{\"prompt\": \"A\"");
+    assert_string_equal(heading(f->data), "train.jsonl row 1");
+    pane_act(f->data, "read-row");
+    assert_shows(drawn(f->data, 12, 90), "contradicts");
+}
+
+static void counts_stand_with_bars(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    drawn(f->data, 12, 90);
+    pane_act(f->data, "count");
+    const char *text = drawn(f->data, 40, 90);
+    assert_shows(text, "contradictory              1");
+    assert_shows(text, "empty answer               1");
+    assert_shows(text, "tokens (estimated)");
+}
+
+static void a_pair_marks_what_differs(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    const char *text = drawn(f->pairs, 20, 60);
+    assert_shows(text, "[-yes-]");
+    assert_shows(text, "{+no+}");
+    assert_shows(text, "train.jsonl row 0");
+    assert_shows(text, "train.jsonl row 2");
+    assert_shows(heading(f->pairs), "1 of 1: targets contradict, 2 rows");
+    text = drawn(f->pairs, 20, 120);        /* side by side */
+    const char *line = strstr(text, "train.jsonl row 0");
+    assert_non_null(line);
+    assert_true(strstr(line, "train.jsonl row 2") < strchr(line, '\n'));
+    pane_act(f->pairs, "next-pair");
+    assert_shows(heading(f->pairs), "1 of 1");
+}
+
+static void nothing_to_show_says_why(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_shows(drawn(f->data, 5, 60), "no run chosen");
+    assert_shows(drawn(f->pairs, 5, 60), "no run chosen");
+    open_rows(f, "{\"prompt\": \"p\", \"completion\": \"c\"}\n");
+    assert_shows(drawn(f->pairs, 5, 60), "no input stands in several rows");
+    drawn(f->data, 5, 60);
+    pane_act(f->data, "filter");
+    assert_shows(drawn(f->data, 5, 60), "no row is left by the filter");
+}
+
+static void any_size_does_no_harm(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    for (int rows = 1; rows < 6; rows++)
+        for (int columns = 1; columns < 100; columns += 7) {
+            drawn(f->data, rows, columns);
+            drawn(f->pairs, rows, columns);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_stand_with_flags_and_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_sorted_and_filtered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_row_is_read_whole_and_left_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(counts_stand_with_bars, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pair_marks_what_differs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_to_show_says_why, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_size_does_no_harm, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("view_data", tests, NULL, NULL);
+}
