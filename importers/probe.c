@@ -63,7 +63,6 @@ static const struct known_name KNOWN[] = {
     {"*.xz", "compressed, which only gzip and zstd may be"},
     {"*.bz2", "compressed, which only gzip and zstd may be"},
     {"*.lz4", "compressed, which only gzip and zstd may be"},
-    {"*.eval", "an evaluation in a form that is not known"},
 };
 
 /* Opened, and taken only by an importer that is made for it: the general readers of tables, rows
@@ -75,6 +74,7 @@ static const struct known_name SPECIAL[] = {
     {"retention.jsonl", "an evaluation in a form that is not known"},
     {"record.jsonl", "an evaluation in a form that is not known"},
     {"judge.jsonl", "judgements in a form that is not known"},
+    {"*.eval", "an evaluation in a form that is not known"},
     {"samples_*.jsonl", "an evaluation in a form that is not known"},
     {"results_*.json", "an evaluation in a form that is not known"},
     {"serve.json", "a serving record in a form that is not known"},

@@ -40,6 +40,7 @@
     X(eval_results)      \
     X(judge)             \
     X(lm_eval)           \
+    X(eval_logs)         \
     X(dataset_rows)      \
     X(metrics_table)     \
     X(environment)       \

@@ -8,6 +8,7 @@
 #include <zip.h>
 
 #include "core/base/str.h"
+#include "core/read/decompress_block.h"
 
 struct zip_file_reader {
     zip_t *zip;
@@ -36,7 +37,10 @@ int zip_reader_open(struct zip_file_reader **out, const char *path, struct error
         zip_error_t why;
 
         zip_error_init_with_code(&why, code);
-        rc = error_set(err, status_of(code), "zip: %s", zip_error_strerror(&why));
+        /* The directory stands at the end: a download that stopped has none. */
+        rc = code == ZIP_ER_NOZIP
+                 ? error_set(err, E_PARSE, "zip: cut, or no zip: its directory at the end is missing")
+                 : error_set(err, status_of(code), "zip: %s", zip_error_strerror(&why));
         error_at(err, path, NONE, NONE);
         zip_error_fini(&why);
         return rc;
@@ -91,6 +95,44 @@ static int inflate_member(zip_file_t *member, const char *name, char *text, size
     return OK;
 }
 
+/* A method which libzip may not know: the packed bytes are unpacked here. */
+#define METHOD_ZSTD 93
+#define MAX_PACKED  ((zip_uint64_t)256 << 20)
+
+static int unpack_zstd(struct zip_file_reader *reader, size_t i, const zip_stat_t *stat, char *text,
+                       struct error *err)
+{
+    const char *name = zip_reader_name(reader, i);
+    size_t n = stat->valid & ZIP_STAT_COMP_SIZE && stat->comp_size <= MAX_PACKED
+                   ? (size_t)stat->comp_size
+                   : 0;
+    zip_file_t *member = n ? zip_fopen_index(reader->zip, i, ZIP_FL_COMPRESSED) : NULL;
+    char *packed = member ? malloc(n) : NULL;
+    int rc = packed ? OK : error_set(err, E_PARSE, "zip member %s cannot be read", name);
+
+    if (rc == OK && zip_fread(member, packed, n) != (zip_int64_t)n)
+        rc = error_set(err, E_PARSE, "zip member %s ends before its %zu packed bytes", name, n);
+    if (rc == OK)
+        rc = block_unpack(BLOCK_ZSTD, str_from(packed, n), text, (size_t)stat->size, err);
+    free(packed);
+    if (member)
+        zip_fclose(member);
+    return rc;
+}
+
+static int unpack(struct zip_file_reader *reader, size_t i, const zip_stat_t *stat, char *text,
+                  struct error *err)
+{
+    const char *name = zip_reader_name(reader, i);
+    zip_file_t *member = zip_fopen_index(reader->zip, i, 0);
+
+    if (!member)
+        return error_set(err, E_UNSUPPORTED, "zip member %s: %s", name, zip_strerror(reader->zip));
+    int rc = inflate_member(member, name, text, (size_t)stat->size, err);
+    zip_fclose(member);
+    return rc;
+}
+
 static int read_member(struct zip_file_reader *reader, size_t i, size_t limit, char **out,
                        size_t *n, struct error *err)
 {
@@ -100,19 +142,18 @@ static int read_member(struct zip_file_reader *reader, size_t i, size_t limit, c
 
     if (zip_stat_index(reader->zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE))
         return error_set(err, E_PARSE, "zip member %s states no size", name);
+    if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) && stat.encryption_method != ZIP_EM_NONE)
+        return error_set(err, E_UNSUPPORTED, "zip member %s is encrypted", name);
     if (stat.size > limit)
         return error_set(err, E_LIMIT, "zip member %s of %llu bytes, at most %zu are read", name,
                          (unsigned long long)stat.size, limit);
     char *text = malloc((size_t)stat.size + 1);
     if (!text)
         return error_set(err, E_NOMEM, "zip member %s", name);
-    zip_file_t *member = zip_fopen_index(reader->zip, i, 0);
-    if (!member) {
-        rc = error_set(err, E_UNSUPPORTED, "zip member %s: %s", name, zip_strerror(reader->zip));
-        goto out;
-    }
-    rc = inflate_member(member, name, text, (size_t)stat.size, err);
-    zip_fclose(member);
+    if ((stat.valid & ZIP_STAT_COMP_METHOD) && stat.comp_method == METHOD_ZSTD)
+        rc = unpack_zstd(reader, i, &stat, text, err);
+    else
+        rc = unpack(reader, i, &stat, text, err);
     if (rc != OK)
         goto out;
     text[stat.size] = '\0';
