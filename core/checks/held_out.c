@@ -250,18 +250,20 @@ static void see_series(void *ctx, const char *name)
                                          "test_", "test/"};
     struct reading *r = ctx;
     struct values values;
-    bool is_eval = false;
+    const char *rest = NULL; /* behind eval_ */
 
     if (name_holds(name, OTHERS))
         return;
     for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS; i++)
-        is_eval |= strncmp(name, STARTS[i], strlen(STARTS[i])) == 0;
+        if (!rest && strncmp(name, STARTS[i], strlen(STARTS[i])) == 0)
+            rest = name + strlen(STARTS[i]);
     bool is_rate = name_holds(name, RATES), is_held = name_holds(name, HELD);
     /* The trained reward on other prompts may be hacked there too: its rise says nothing. */
-    bool is_reward = is_eval && !is_held && strstr(name, "reward") && !name_is_accuracy(name + 5);
+    bool is_right = rest && name_is_accuracy(rest);
+    bool is_reward = rest && !is_held && !is_right && strstr(rest, "reward");
     if (is_rate && is_of_another(name))
         return;
-    if (!is_rate && !is_held && !(is_eval && (name_is_accuracy(name + 5) || is_reward)))
+    if (!is_rate && !is_held && !is_right && !is_reward)
         return;
     if (!values_read(r->ctx, name, &values))
         return;

@@ -41,6 +41,10 @@ static void held_out_quality_is_read_from_series(void **state)
         {"eval_mean_token_accuracy", 0.9, 0.3, HELD_OUT_UNKNOWN},
         {"rewards/accuracies", 0.5, 0.9, HELD_OUT_UNKNOWN},
         {"eval_loss", 0.9, 0.3, HELD_OUT_UNKNOWN},
+        {"val_accuracy", 0.9, 0.3, HELD_OUT_FELL},
+        {"test_score", 0.9, 0.3, HELD_OUT_UNKNOWN},
+        {"val_", 0.9, 0.3, HELD_OUT_UNKNOWN},
+        {"eval/", 0.9, 0.3, HELD_OUT_UNKNOWN},
     };
     (void)state;
     for (size_t i = 0; i < N(CASES); i++) {
