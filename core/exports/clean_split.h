@@ -12,7 +12,7 @@ MUST_CHECK int make_drop_rows(const struct run_facts *facts, const struct made_f
                               struct error *err);
 MUST_CHECK int make_clean_test(const struct run_facts *facts, const struct made_folder *folder,
                                struct error *err);
-/* E_NOTFOUND too when no column may be a key. */
+/* By the column that may be a key; without one by families of near rows (leaks_clusters.h). */
 MUST_CHECK int make_group_split(const struct run_facts *facts, const struct made_folder *folder,
                                 struct error *err);
 

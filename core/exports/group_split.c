@@ -7,13 +7,15 @@
 #include "core/base/sha256.h"
 #include "core/exports/clean_split.h"
 #include "core/facts/leaks.h"
+#include "core/facts/leaks_clusters.h"
 #include "core/read/rows.h"
 
 #define ROW_ARENA ((size_t)256 << 20)
 
 struct splitting {
     const struct run_facts *facts;
-    const char *column;
+    const char *column; /* NULL: by clusters */
+    struct leak_clusters clusters;
     int share; /* of 100 */
     FILE *out, *files;
     struct arena *arena;
@@ -68,6 +70,18 @@ static struct str group_of(const struct json *row, const char *column)
                                                                       : (struct str){NULL, 0};
 }
 
+/* The row's value, or the number of its cluster's first row. */
+static struct str group_at(const struct splitting *s, const struct json *row, char *number,
+                           size_t n)
+{
+    if (s->column)
+        return row ? group_of(row, s->column) : (struct str){NULL, 0};
+    if (!row || (size_t)s->n_rows >= s->clusters.n)
+        return (struct str){NULL, 0};
+    snprintf(number, n, "%u", s->clusters.of[s->n_rows]);
+    return str_of(number);
+}
+
 static bool is_test(struct splitting *s, struct str group)
 {
     uint8_t digest[32];
@@ -102,7 +116,8 @@ static int split_rows(struct splitting *s, struct rows *rows, struct error *err)
         int more = rows_next(rows, s->arena, &row, &place, &why, err);
         if (more != 1)
             return more;
-        struct str group = row ? group_of(row, s->column) : (struct str){NULL, 0};
+        char number[32];
+        struct str group = group_at(s, row, number, sizeof number);
         bool to_test = group.p && is_test(s, group);
         fprintf(s->out, "%lld,", (long long)s->n_rows++);
         put_quoted(s->out, group);
@@ -147,21 +162,37 @@ static int split_all(struct splitting *s, struct error *err)
     return rc;
 }
 
+static void put_rule(const struct splitting *s, struct buf *text)
+{
+    if (s->column)
+        buf_printf(text,
+                   "# A split by %s\n\n"
+                   "A row is a test row when SHA-256 of its %s, read as a number, mod 100 is below "
+                   "%d: all rows of one %s go to one side, and a new row needs no list to find its "
+                   "side.\n\n",
+                   s->column, s->column, s->share, s->column);
+    else
+        buf_printf(text,
+                   "# A split by families of rows\n\n"
+                   "No column tells which rows belong together, so rows that are near (Jaccard >= "
+                   "%.1f of their 5-word shingles) and what is near to one of them form a family, "
+                   "named by its first row. A family goes to the test set when SHA-256 of that "
+                   "number, as text, read as a number, mod 100 is below %d. A column with the key "
+                   "is better: a new row may join two families.\n\n",
+                   LEAK_CLUSTER_JACCARD, s->share);
+}
+
 static int write_readme(const struct splitting *s, const struct made_folder *folder,
                         struct error *err)
 {
     struct buf text;
 
     buf_init(&text, 1 << 16);
-    buf_printf(
-        &text,
-        "# A split by %s\n\n"
-        "A row is a test row when SHA-256 of its %s, read as a number, mod 100 is below %d: "
-        "all rows of one %s go to one side, and a new row needs no list to find its side.\n\n"
-        "`split.csv`: row (from 0, counted through the files of `files.csv`), group, split. "
-        "%lld of %lld rows are test rows; %lld rows have no %s and stay in training.\n",
-        s->column, s->column, s->share, s->column, (long long)s->n_test, (long long)s->n_rows,
-        (long long)s->n_without, s->column);
+    put_rule(s, &text);
+    buf_printf(&text,
+               "`split.csv`: row (from 0, counted through the files of `files.csv`), group, split. "
+               "%lld of %lld rows are test rows; %lld rows have no group and stay in training.\n",
+               (long long)s->n_test, (long long)s->n_rows, (long long)s->n_without);
     int rc = made_file_write(folder, "README.md", &text, "the rule", err);
     buf_free(&text);
     return rc;
@@ -183,7 +214,8 @@ static int write_split(struct splitting *s, const struct made_folder *folder, st
     rc = made_file_close(s->out, rc, "split.csv", err);
     if (rc == OK)
         buf_printf(folder->said, "%s/split.csv: %lld rows by %s, %lld of them for the test set\n",
-                   folder->path, (long long)s->n_rows, s->column, (long long)s->n_test);
+                   folder->path, (long long)s->n_rows,
+                   s->column ? s->column : "families of near rows", (long long)s->n_test);
     return rc == OK ? write_readme(s, folder, err) : rc;
 }
 
@@ -197,11 +229,10 @@ int make_group_split(const struct run_facts *facts, const struct made_folder *fo
     if (rc != OK)
         return rc;
     const struct leak_column *key = key_of(leaks);
-    if (!key)
-        return error_set(err, E_NOTFOUND,
-                         "no column tells which rows belong together (user, document, session, "
-                         "template): add one to the rows of both sides");
-    s.column = key->name;
+    s.column = key ? key->name : NULL;
+    rc = key ? OK : leak_clusters_find(facts, &s.clusters, err);
+    if (rc != OK)
+        return rc;
     s.share = share_of(leaks);
     s.arena = arena_open(ROW_ARENA);
     rc = s.arena ? sha256_open(&s.hash, err)
@@ -210,5 +241,6 @@ int make_group_split(const struct run_facts *facts, const struct made_folder *fo
         rc = write_split(&s, folder, err);
     sha256_close(s.hash);
     arena_close(s.arena);
+    leak_clusters_free(&s.clusters);
     return rc;
 }

@@ -93,10 +93,11 @@ static void add_test(const struct run_facts *facts, const struct dataset *datase
     files->test[files->n_test++] = dataset;
 }
 
-static void choose(const struct run_facts *facts, struct leak_files *files)
+void leak_files_choose(const struct run_facts *facts, struct leak_files *files)
 {
     const size_t most = sizeof files->test / sizeof *files->test;
 
+    *files = (struct leak_files){.n_train = 0};
     for (size_t i = 0; i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
 
@@ -197,11 +198,11 @@ static int make(const struct run_facts *facts, struct store *store, const struct
 int leaks_refresh(const struct run_facts *facts, struct store *store,
                   const struct audit_hooks *hooks, struct error *err)
 {
-    struct leak_files files = {.n_train = 0};
+    struct leak_files files;
     struct mask_policy policy;
     struct stored_text stored;
 
-    choose(facts, &files);
+    leak_files_choose(facts, &files);
     if (!files.n_train || !files.n_test)
         return OK;
     struct arena *arena = arena_open(ARENA_CHECK_BYTES);

@@ -82,6 +82,7 @@ struct leak_files {
     size_t set_of[256]; /* of each test file */
     size_t n_sets;
 };
+void leak_files_choose(const struct run_facts *facts, struct leak_files *files); /* leaks.c */
 /* In the arena. reader->is_stopped: what was found until then. */
 MUST_CHECK int leaks_find(struct leak_reader *reader, const struct leak_files *files,
                           struct arena *arena, struct leaks *out, struct error *err);

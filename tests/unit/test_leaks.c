@@ -12,6 +12,7 @@
 
 #include "core/base/random.h"
 #include "core/exports/clean_split.h"
+#include "core/facts/leaks_clusters.h"
 #include "core/facts/leaks_parts.h"
 #include "tests/harness/imported_run.h"
 
@@ -348,7 +349,45 @@ static void without_seen_rows_there_is_nothing_to_drop(void **state)
     write_groups(run, "test.jsonl", 0, 5);
     imported_run_read(run);
     assert_int_equal(make_clean_test(run->facts, &folder, &run->err), E_NOTFOUND);
-    assert_int_equal(make_group_split(run->facts, &folder, &run->err), E_NOTFOUND);
+    buf_free(&said);
+}
+
+/* Families of three near rows, one of which joins the other two. */
+static void rows_of_one_family_are_one_cluster(void **state)
+{
+    struct imported_run *run = *state;
+    struct leak_clusters clusters;
+    struct buf rows, words, said;
+    struct made_folder folder = folder_of(run, &said);
+
+    buf_init(&rows, 1 << 20);
+    buf_init(&words, 1 << 16);
+    for (uint64_t i = 0; i < 12; i++) {
+        buf_clear(&words);
+        put_words(&words, i % 4, 30);
+        words.n -= i < 4 ? 0 : i < 8 ? 40 : 90;
+        words.p[words.n] = '\0';
+        buf_puts(&words, " ");
+        put_words(&words, 50 + i, i < 4 ? 1 : 2);
+        put_row(&rows, "", words.p);
+        if (i == 7)
+            write_file(run, "train.jsonl", &rows);
+        if (i == 7)
+            buf_init(&rows, 1 << 20);
+    }
+    buf_puts(&rows, "no row\n");
+    write_file(run, "test.jsonl", &rows);
+    buf_free(&words);
+    imported_run_read(run);
+    assert_int_equal(leak_clusters_find(run->facts, &clusters, &run->err), OK);
+    assert_int_equal(clusters.n, 13);
+    for (uint32_t i = 0; i < 12; i++)
+        assert_int_equal(clusters.of[i], i % 4);
+    assert_int_equal(clusters.of[12], 12);
+    leak_clusters_free(&clusters);
+    assert_int_equal(make_group_split(run->facts, &folder, &run->err), OK);
+    holds(run, "README.md", "A split by families of rows");
+    holds(run, "split.csv", "12,\"\",train\n");
     buf_free(&said);
 }
 
@@ -398,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(seen_rows_are_listed_and_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_seen_rows_there_is_nothing_to_drop, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(rows_of_one_family_are_one_cluster, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_group_goes_to_one_side, set_up, tear_down),
     };
 
