@@ -20,6 +20,12 @@ static bool is_about_prompts(const struct check *check)
     return false;
 }
 
+/* Rows that say something only beside each other. */
+static bool is_about_pairs(const struct check *check)
+{
+    return check && strcmp(check->id, "contradictory-targets") == 0;
+}
+
 const char *evidence_view(const struct check *check, const struct evidence *evidence)
 {
     if (is_kind(evidence, "setting"))
@@ -29,7 +35,7 @@ const char *evidence_view(const struct check *check, const struct evidence *evid
     if (is_kind(evidence, "artefact"))
         return "artefacts";
     if (is_kind(evidence, "dataset") && evidence->row != NONE)
-        return "labels";
+        return is_about_pairs(check) ? "pairs" : "labels";
     if (evidence->source_id && evidence->line != NONE)
         return "log";
     if (evidence->step != NONE)

@@ -34,6 +34,8 @@ struct state {
     size_t at, n;               /* pair shown, of so many */
     size_t group, n_groups;
     int64_t run_id;
+    ptrdiff_t check;            /* whose evidence was followed, and which */
+    size_t evidence;
     struct row_reader reader;
     char heading[200];
 };
@@ -249,26 +251,51 @@ static void say_nothing(struct textflow *flow, const struct run_facts *facts)
                                      : "no training rows: import them (JSONL, JSON, CSV, Parquet or Arrow)");
 }
 
-/* Evidence of a repeated input opens its pair. */
-static void follow_row(struct view *view)
+/* The evidence that the pane follows, NULL when no check is open. */
+static const struct evidence *opened_evidence(const struct desk *desk)
+{
+    if (!desk->verdicts || desk->check < 0 || (size_t)desk->check >= desk->verdicts->n_rows)
+        return NULL;
+    const struct check_result *result = &desk->verdicts->rows[desk->check].result;
+    return desk->evidence < result->n_evidence ? &result->evidence[desk->evidence] : NULL;
+}
+
+static bool has_row(const struct run_facts *facts, const struct place *place, int64_t row, int64_t source)
+{
+    const struct data_facts *data = facts_data(facts);
+
+    if (place->pair)
+        return place->pair->row == row && place->pair->test->source_id == source;
+    const struct data_target *target = &place->group->targets[place->other];
+    for (size_t k = 0; k < target->n_rows; k++)
+        if (target->rows[k].row == row && target->rows[k].file >= 0 &&
+            (size_t)target->rows[k].file < data->n_files &&
+            data->files[target->rows[k].file].source_id == source)
+            return true;
+    return false;
+}
+
+/* Evidence of a repeated input, or of a leaked row, opens its pair: once, then the keys decide. */
+static void follow_evidence(struct view *view)
 {
     struct state *state = view->state;
-    struct desk *desk = view->desk;
+    const struct desk *desk = view->desk;
+    const struct evidence *evidence = opened_evidence(desk);
 
-    if (desk->row == NONE)
+    if (!evidence || (state->check == desk->check && state->evidence == desk->evidence))
         return;
-    for (size_t i = 0; i < state->n; i++) {
+    state->check = desk->check;
+    state->evidence = desk->evidence;
+    for (size_t i = 0; evidence->row != NONE && i < state->n; i++) {
         struct place place;
         size_t ignored;
 
         find_pair(desk->facts, i, &place, &ignored);
-        const struct data_target *target = place.group ? &place.group->targets[place.other] : NULL;
-        for (size_t k = 0; target && k < target->n_rows; k++)
-            if (target->rows[k].row == desk->row) {
-                state->at = i;
-                desk->row = NONE;
-                return;
-            }
+        if (!has_row(desk->facts, &place, evidence->row, evidence->source_id))
+            continue;
+        state->at = i;
+        state->scroll.top = 0;
+        return;
     }
 }
 
@@ -283,12 +310,14 @@ static int load(struct view *view, struct error *err)
     scroll_begin(&state->scroll, view);
     state->is_wide = false;
     state->heading[0] = '\0';
-    if (state->run_id != view->desk->run_id)
+    if (state->run_id != view->desk->run_id) {
         state->at = 0;
+        state->check = -1;
+    }
     state->run_id = view->desk->run_id;
     state->n = facts ? find_pair(facts, state->at, &place, &state->n_groups) : 0;
     if (state->n)
-        follow_row(view);
+        follow_evidence(view);
     if (state->at >= state->n)
         state->at = 0;
     if (state->n == 0) {
@@ -409,5 +438,5 @@ const struct view_ops view_pairs = {
     .at = scroll_view_at,
     .position = scroll_view_position,
     .heading = heading,
-    .depends_on = DESK_RUN,
+    .depends_on = DESK_RUN | DESK_CHECK | DESK_EVIDENCE,
 };
