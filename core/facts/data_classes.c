@@ -88,14 +88,14 @@ static size_t rows_of(const struct search *s, size_t c)
 
 /* ---- Openings ---- */
 
-/* The commonest opening of k words of a class: its hash, how often, and a row that has it. */
-static uint32_t commonest(struct search *s, size_t c, int k, size_t *n, uint32_t *row)
+/* The commonest opening of k words of the keys: its hash, how often, and a row that has it. */
+static uint32_t commonest(struct search *s, size_t from, size_t end, int k, size_t *n, uint32_t *row)
 {
     size_t m = 0, same = 0;
-    struct data_key *list = s->scratch, *other = s->scratch + rows_of(s, c);
+    struct data_key *list = s->scratch, *other = s->scratch + (end - from);
     uint32_t best = 0;
 
-    for (size_t i = s->first[c]; i < s->first[c + 1]; i++) {
+    for (size_t i = from; i < end; i++) {
         uint32_t hash = s->pass->openings[s->keys[i].row].hashes[k];
         if (hash)
             list[m++] = (struct data_key){hash, s->keys[i].row};
@@ -155,7 +155,7 @@ static void find_opening(struct search *s, struct data_reader *reader, size_t c,
                          struct data_opening *out)
 {
     size_t n;
-    uint32_t row = 0, hash = commonest(s, c, k, &n, &row);
+    uint32_t row = 0, hash = commonest(s, s->first[c], s->first[c + 1], k, &n, &row);
 
     if (hash)
         *out = (struct data_opening){.text = opening_text(s, reader, row, k),
@@ -163,15 +163,34 @@ static void find_opening(struct search *s, struct data_reader *reader, size_t c,
                                      .n_out = rows_that_begin(s, hash, k) - (int64_t)n};
 }
 
+/* An instruction that stands before nearly all rows is no cue: how many words it has. Two words behind
+ * it have to be left to look at. */
+static int count_shared_words(struct search *s)
+{
+    int shared = 0;
+
+    for (int k = 0; k < DATA_OPENINGS - 2; k++) {
+        size_t n;
+        uint32_t row = 0;
+
+        if (!commonest(s, 0, s->n_keys, k, &n, &row) || 20 * n < 19 * s->n_keys)
+            break;
+        shared = k + 1;
+    }
+    return shared;
+}
+
 /* Two words decide; the others are looked at where those are common. */
 static void find_openings(struct search *s, struct data_reader *reader, size_t c,
                           struct data_class *out)
 {
-    find_opening(s, reader, c, 1, &out->openings[1]);
-    if (2 * out->openings[1].n_in < out->n_rows)
+    int two = (int)s->pass->out->n_shared_words + 1;
+
+    find_opening(s, reader, c, two, &out->openings[two]);
+    if (2 * out->openings[two].n_in < out->n_rows)
         return;
     for (int k = 0; k < DATA_OPENINGS; k++)
-        if (k != 1)
+        if (k != two)
             find_opening(s, reader, c, k, &out->openings[k]);
 }
 
@@ -304,9 +323,9 @@ static int by_rows(const void *pa, const void *pb)
 }
 
 /* How much a class is given away by its first two words. */
-static bool is_kept(const struct data_class *class, size_t i)
+static bool is_kept(const struct data_facts *data, const struct data_class *class, size_t i)
 {
-    const struct data_opening *two = &class->openings[1];
+    const struct data_opening *two = &class->openings[data->n_shared_words + 1];
 
     return i < DATA_CLASSES || 5 * two->n_in >= 4 * class->n_rows;
 }
@@ -321,6 +340,7 @@ static int describe(struct search *s, struct error *err)
 
     if (!classes || !names)
         return error_set(err, E_NOMEM, "no memory for %zu classes", s->n_classes);
+    out->n_shared_words = count_shared_words(s);
     for (size_t c = 0; c < s->n_classes; c++) {
         classes[c].name = names[c] = class_name(s, &reader, c);
         classes[c].n_rows = (int64_t)rows_of(s, c);
@@ -331,7 +351,7 @@ static int describe(struct search *s, struct error *err)
     int rc = find_length_rule(s, names, err);
     qsort(classes, s->n_classes, sizeof *classes, by_rows);
     for (size_t c = 0; c < s->n_classes; c++)
-        if (kept < DATA_CLASSES && is_kept(&classes[c], c))
+        if (kept < DATA_CLASSES && is_kept(out, &classes[c], c))
             classes[kept++] = classes[c];
     out->classes = classes;
     out->n_kept_classes = kept;

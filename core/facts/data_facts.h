@@ -3,8 +3,9 @@
  * made once on the worker thread before the checks (data_facts_refresh) and kept in the cache; checks,
  * exports and panes read it. Texts stay in their files; those that are shown are kept here.
  *
- * Memory: 64 bytes a row during the pass and 16 more while it is sorted, 48 more for rows with a class;
- * of repeated inputs with several targets the texts, at most DATA_TEXT_BYTES. */
+ * Memory: 64 bytes a row during the pass and 32 more while they are sorted, 48 more for rows with a class,
+ * of at most DATA_MOST_ROWS rows; of repeated inputs with several targets the texts, at most
+ * DATA_TEXT_BYTES. */
 #ifndef CORE_FACTS_DATA_FACTS_H
 #define CORE_FACTS_DATA_FACTS_H
 
@@ -13,6 +14,7 @@
 
 #define DATA_FACTS_VERSION 1        /* raise when a row could be counted differently */
 #define DATA_TEXT_BYTES ((size_t)512 << 20)
+#define DATA_MOST_ROWS  ((size_t)1 << 25)   /* beyond them the pass is partial */
 #define DATA_GROUPS     20          /* shown of all */
 #define DATA_OPENINGS   12
 #define DATA_CLASSES    64          /* kept with their counts */
@@ -100,6 +102,7 @@ struct data_facts {
     bool has_classes;
     bool has_labels;                /* a column says them */
     int64_t n_classes, n_class_rows, n_distinct_targets;
+    int64_t n_shared_words;         /* so many first words are the same in nearly all of these rows */
     const struct data_class *classes;   /* the largest first */
     size_t n_kept_classes;
     struct data_length_rule length_rule, pair_rule; /* pair_rule: of chosen against rejected */

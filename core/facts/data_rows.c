@@ -270,7 +270,8 @@ static int make_room(struct data_pass *pass, struct error *err)
     if (pass->n < pass->capacity)
         return OK;
     size_t capacity = pass->capacity ? 2 * pass->capacity : FIRST_ROWS;
-    struct data_row *rows = capacity < UINT32_MAX ? realloc(pass->rows, capacity * sizeof *rows) : NULL;
+    struct data_row *rows =
+        capacity <= DATA_MOST_ROWS ? realloc(pass->rows, capacity * sizeof *rows) : NULL;
 
     if (rows)
         pass->rows = rows;
@@ -283,7 +284,7 @@ static int make_room(struct data_pass *pass, struct error *err)
             pass->openings = openings;
     }
     if (!rows)
-        return error_set(err, E_NOMEM, "no memory for the facts of %zu rows", capacity);
+        return error_set(err, E_NOMEM, "no more than %zu rows are held in memory", pass->n);
     pass->capacity = capacity;
     return OK;
 }
@@ -292,10 +293,8 @@ static int add_row(struct data_pass *pass, const struct json *tree, int64_t at, 
                    struct error *err)
 {
     struct conversation row;
-    int rc = make_room(pass, err);
+    int rc = OK;
 
-    if (rc != OK)
-        return rc;
     struct data_row *out = &pass->rows[pass->n];
     *out = (struct data_row){.at = at, .file = (uint32_t)file, .flags = DATA_ROW_UNREADABLE};
     if (pass->openings)
@@ -370,6 +369,10 @@ static int read_file(struct data_pass *pass, size_t file, struct error *err)
         rc = rows_next(rows, pass->scratch, &tree, &place, &bad, &why);
         if (rc <= 0)
             break;
+        if (make_room(pass, &bad) != OK) {
+            stop(pass, bad.message);
+            break;
+        }
         rc = failed = add_row(pass, tree, place.at, file, err);
         if (rc == OK && !goes_on(pass))
             stop(pass, "stopped by the user");

@@ -35,6 +35,7 @@ static const struct count_member COUNTS[] = {
     {"n_classes", AT(n_classes)},
     {"n_class_rows", AT(n_class_rows)},
     {"n_distinct_targets", AT(n_distinct_targets)},
+    {"n_shared_words", AT(n_shared_words)},
 };
 enum { N_COUNTS = sizeof COUNTS / sizeof *COUNTS };
 

@@ -269,9 +269,13 @@ static void test_openings_are_counted_in_the_class_and_in_the_others(void **stat
     assert_int_equal(data.classes[0].openings[1].n_in, 10);
     assert_int_equal(data.classes[0].openings[1].n_out, 0);
     assert_string_equal(data.classes[0].openings[2].text, "well done row");
-    data = classes("Row number", "Row number", 10);
-    assert_int_equal(data.classes[0].openings[1].n_in, 10);
-    assert_int_equal(data.classes[0].openings[1].n_out, 10);
+    assert_int_equal(data.n_shared_words, 0);
+    /* what all rows begin with is no cue: the words behind it are looked at */
+    data = classes("Which team? Well done: row", "Which team? Dear all, row", 10);
+    assert_int_equal(data.n_shared_words, 2);
+    assert_string_equal(data.classes[0].openings[3].text, "which team well done");
+    assert_int_equal(data.classes[0].openings[3].n_in, 10);
+    assert_int_equal(data.classes[0].openings[3].n_out, 0);
 }
 
 static void test_one_threshold_on_the_length(void **state)

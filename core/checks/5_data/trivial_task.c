@@ -6,7 +6,7 @@
 #include "core/checks/check.h"
 #include "core/facts/data_facts.h"
 
-enum { TWO_WORDS = 1, MOST_SHOWN = 6, ROWS_IN_A_ROW = 3 };
+enum { MOST_SHOWN = 6, ROWS_IN_A_ROW = 3 };
 
 static const double COVERED = 0.95, NEARLY_COVERED = 0.80, IN_OTHERS = 0.05, MAJORITY = 0.80,
                     ALL_RIGHT = 0.99, FIRST_TENTH = 0.1, FIRST_HALF = 0.5, EPOCHS = 0.5;
@@ -39,6 +39,12 @@ static struct cue cue_of(const struct data_facts *data, const struct data_class 
                         .out = n_others > 0 ? (double)opening->n_out / (double)n_others : 1.0};
 }
 
+/* The first two words, behind an instruction that all rows have. */
+static int two_words(const struct data_facts *data)
+{
+    return (int)data->n_shared_words + 1;
+}
+
 static bool gives_away(struct cue cue, double covered)
 {
     return cue.in >= covered && cue.out <= IN_OTHERS;
@@ -50,7 +56,7 @@ static struct cue strongest_cue(const struct data_facts *data)
     struct cue best = {0};
 
     for (size_t i = 0; i < data->n_kept_classes; i++) {
-        struct cue cue = cue_of(data, &data->classes[i], TWO_WORDS);
+        struct cue cue = cue_of(data, &data->classes[i], two_words(data));
 
         if (gives_away(cue, NEARLY_COVERED) &&
             (!best.class || cue.in > best.in || (cue.in == best.in && cue.out < best.out)))
@@ -62,7 +68,7 @@ static struct cue strongest_cue(const struct data_facts *data)
 /* How often the class is told right by its cue alone: begins so, or does not. */
 static double accuracy_of(const struct data_facts *data, struct cue cue)
 {
-    const struct data_opening *opening = &cue.class->openings[TWO_WORDS];
+    const struct data_opening *opening = &cue.class->openings[two_words(data)];
     int64_t n_others = data->n_class_rows - cue.class->n_rows;
 
     return (double)(opening->n_in + n_others - opening->n_out) / (double)data->n_class_rows;
@@ -73,15 +79,15 @@ static void show_openings(struct check_ctx *ctx, const struct data_facts *data, 
     size_t n = 0;
 
     for (size_t i = 0; i < data->n_kept_classes && n < MOST_SHOWN; i++) {
-        struct cue cue = cue_of(data, &data->classes[i], TWO_WORDS);
+        struct cue cue = cue_of(data, &data->classes[i], two_words(data));
 
         if (!gives_away(cue, NEARLY_COVERED))
             continue;
         struct evidence *e = evidence_add(
             ctx, "dataset", "\"%s\" begins %lld of %lld rows of class %s and %lld of %lld others",
-            cue.class->openings[TWO_WORDS].text, (long long)cue.class->openings[TWO_WORDS].n_in,
+            cue.class->openings[two_words(data)].text, (long long)cue.class->openings[two_words(data)].n_in,
             (long long)cue.class->n_rows, cue.class->name,
-            (long long)cue.class->openings[TWO_WORDS].n_out,
+            (long long)cue.class->openings[two_words(data)].n_out,
             (long long)(data->n_class_rows - cue.class->n_rows));
         e->source_id = data->n_files ? data->files[0].source_id : 0;
         n++;
@@ -89,7 +95,7 @@ static void show_openings(struct check_ctx *ctx, const struct data_facts *data, 
     for (int k = 0; k < DATA_OPENINGS; k++) {
         struct cue cue = cue_of(data, best.class, k);
 
-        if (k != TWO_WORDS && best.class->openings[k].text && gives_away(cue, NEARLY_COVERED)) {
+        if (k != two_words(data) && best.class->openings[k].text && gives_away(cue, NEARLY_COVERED)) {
             evidence_add(ctx, "number", "of %d words: \"%s\" %.1f %% of the class, %.1f %% of the others",
                          k + 1, best.class->openings[k].text, 100.0 * cue.in, 100.0 * cue.out);
             break;
@@ -105,7 +111,7 @@ static bool judge_openings(struct check_ctx *ctx, const struct data_facts *data)
 
     if (!best.class)
         return false;
-    const struct data_opening *opening = &best.class->openings[TWO_WORDS];
+    const struct data_opening *opening = &best.class->openings[two_words(data)];
     int64_t n_others = data->n_class_rows - best.class->n_rows;
     if (gives_away(best, COVERED))
         check_fail(ctx, CONFIDENCE_CERTAIN, "opening",
