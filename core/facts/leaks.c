@@ -179,6 +179,7 @@ static int make(const struct run_facts *facts, struct store *store, const struct
     struct leak_reader reader = {.facts = facts,
                                  .hooks = hooks,
                                  .columns = columns,
+                                 .cache = store_cache_path(store),
                                  .n_total = 2 * rows_of(files->train, files->n_train) +
                                             rows_of(files->test, files->n_test)};
     struct arena *arena = arena_open(FIND_ARENA);

@@ -45,6 +45,7 @@ struct finder {
     struct common *common;
     struct common_text stripped;
     struct similar_index *index;
+    struct leak_spill *spill;
     struct id_map texts, exacts;
     struct text_facts *text_facts;
     size_t text_capacity;
@@ -268,7 +269,8 @@ static int run_side(struct finder *f, bool is_test, const struct leak_pass *pass
 static int run_passes(struct finder *f, struct error *err)
 {
     const struct similar_options options = {.jaccard = LEAK_CLUSTER_JACCARD,
-                                            .containment = LEAK_CONTAINMENT};
+                                            .containment = LEAK_CONTAINMENT,
+                                            .spill = leak_spill_calls(f->spill)};
     struct leak_pass pass = {.row = take_text, .ctx = f};
     int rc = common_open(&f->common, 0, err);
 
@@ -426,6 +428,7 @@ static void close_finder(struct finder *f)
     common_close(f->common);
     common_text_free(&f->stripped);
     similar_close(f->index);
+    leak_spill_close(f->spill);
     id_map_free(&f->texts);
     id_map_free(&f->exacts);
     free(f->text_facts);
@@ -449,6 +452,8 @@ int leaks_find(struct leak_reader *reader, const struct leak_files *files, struc
     *f = (struct finder){.reader = reader, .files = files, .arena = arena, .out = out};
     for (size_t i = 0; rc == OK && i < files->n_sets; i++)
         rc = leak_columns_open(&f->columns[i], err);
+    if (rc == OK)
+        rc = leak_spill_open(&f->spill, reader->cache, err);
     if (rc == OK)
         rc = run_passes(f, err);
     if (rc == OK)

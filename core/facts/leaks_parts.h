@@ -51,6 +51,7 @@ struct leak_reader {
     const struct run_facts *facts;
     const struct audit_hooks *hooks;
     const struct column_names *columns;
+    const char *cache;       /* path of the cache, beside which sets go; NULL: nowhere */
     int64_t n_done, n_total; /* for the progress */
     bool is_stopped;
     char trouble[1024];           /* of the first file that could not be read to its end; "" */
@@ -61,6 +62,14 @@ void leak_reader_close(struct leak_reader *reader);
 /* All rows of the data set; one that cannot be read comes with line NULL. */
 MUST_CHECK int leak_reader_run(struct leak_reader *reader, const struct dataset *dataset,
                                const struct leak_pass *pass, struct error *err);
+
+/* ---- Sets beyond memory (leaks_spill.c) ---- */
+
+struct leak_spill;
+/* In the folder of the cache; *out NULL: the cache is in memory, and so is all else. */
+MUST_CHECK int leak_spill_open(struct leak_spill **out, const char *cache, struct error *err);
+void leak_spill_close(struct leak_spill *spill);                              /* NULL allowed */
+const struct similar_spill *leak_spill_calls(const struct leak_spill *spill); /* NULL: NULL */
 
 /* ---- Key columns (leaks_columns.c) ---- */
 

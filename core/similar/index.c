@@ -9,7 +9,7 @@
 
 #include "core/similar/index_parts.h"
 
-enum { MIN_BITS = 8, MAX_BITS = 30 };
+enum { MIN_BITS = 8, MAX_BITS = 30, KEY_BYTES = 16 }; /* a posting and its share of the buckets */
 
 struct similar_index {
     struct similar_options options;
@@ -17,6 +17,7 @@ struct similar_index {
     uint64_t *postings; /* key's low half << 32 | row, by bucket, ascending in it */
     uint32_t *ends;     /* of each bucket; begins where the one before ends */
     int bits;
+    size_t n_exact, n_bands; /* postings by either kind of key */
     size_t n_postings, n_crowded;
     bool is_banded;
     uint16_t *counts; /* rows by the high bits of a shingle, while it is built */
@@ -48,11 +49,6 @@ void similar_close(struct similar_index *index)
     free(index->ends);
     free(index->counts);
     free(index);
-}
-
-int similar_add(struct similar_index *index, const uint64_t *set, size_t n, struct error *err)
-{
-    return set_list_add(&index->sets, &index->options, set, n, err);
 }
 
 size_t similar_n_rows(const struct similar_index *index)
@@ -134,6 +130,29 @@ static uint16_t *count_of(const struct similar_index *index, uint64_t shingle)
 static size_t n_prefix(const struct similar_index *index, size_t n)
 {
     return n ? n - least_of_row(&index->options, n) + 1 : 0;
+}
+
+/* Postings and buckets stay in memory, whatever is given away. */
+static bool fits(const struct similar_index *index, size_t n)
+{
+    size_t n_exact = index->n_exact + n_prefix(index, n);
+    size_t n_bands = index->n_bands + (n ? MINHASH_BANDS : 0);
+    size_t n_keys = index->options.banded || n_bands < n_exact ? n_bands : n_exact;
+
+    return n_keys * KEY_BYTES <= index->options.memory / 4 * 3;
+}
+
+int similar_add(struct similar_index *index, const uint64_t *set, size_t n, struct error *err)
+{
+    if (!fits(index, n))
+        return error_set(err, E_LIMIT, "the index of %zu rows fills the memory of %zu MB",
+                         index->sets.n, index->options.memory >> 20);
+    int rc = set_list_add(&index->sets, &index->options, set, n, err);
+    if (rc == OK) {
+        index->n_exact += n_prefix(index, n);
+        index->n_bands += n ? MINHASH_BANDS : 0;
+    }
+    return rc;
 }
 
 struct keys {
@@ -229,15 +248,10 @@ static int count_shingles(struct similar_index *index, struct keys *keys, struct
 
 static void choose_keys(struct similar_index *index)
 {
-    size_t n_exact = 0, n_bands = 0;
+    bool is_too_much = index->n_exact * KEY_BYTES > index->options.memory / 2;
 
-    for (size_t row = 0; row < index->sets.n; row++) {
-        n_exact += n_prefix(index, index->sets.places[row].n);
-        n_bands += index->sets.places[row].n ? MINHASH_BANDS : 0;
-    }
-    bool is_too_much = n_exact * (2 * sizeof(uint64_t)) > index->options.memory / 2;
-    index->is_banded = index->options.banded || (is_too_much && n_bands < n_exact);
-    index->n_postings = index->is_banded ? n_bands : n_exact;
+    index->is_banded = index->options.banded || (is_too_much && index->n_bands < index->n_exact);
+    index->n_postings = index->is_banded ? index->n_bands : index->n_exact;
     index->bits = bits_for(index->n_postings);
 }
 

@@ -8,9 +8,10 @@
  * at Jaccard 0.8, 0.48 at 0.5, and containment is found only as far as Jaccard goes with it.
  *
  * Memory for a million indexed rows of 40 words at Jaccard 0.5 and containment 0.8: 290 MB of sets,
- * 150 MB of postings, 130 MB of places, 80 MB of which only while it is built; each worker adds 4
- * MB. Sets beyond `memory` are given to `spill`; without one similar_add says E_LIMIT and the rows
- * so far stand. Rows of the asking side are not kept.
+ * 150 MB of postings, 130 MB of buckets, 12 MB of places, and 130 MB of counts while it is built;
+ * at Jaccard 0.8 alone 379 MB in all. Each worker adds 4 MB. Sets beyond half of `memory` are given
+ * to `spill`; without one, or when postings and buckets fill three quarters of it, similar_add says
+ * E_LIMIT and the rows so far stand. Rows of the asking side are not kept.
  *
  * A shingle (band) that more than SIMILAR_CROWD rows are found by is not followed: rows with one
  * are counted (similar_n_crowded). The same rows give the same matches, whatever the threads. */

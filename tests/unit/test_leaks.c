@@ -254,6 +254,31 @@ static void a_text_that_is_no_record_of_leaks_is_none(void **state)
         assert_false(leaks_read(run->facts, TEXTS[i], run->arena, &leaks));
 }
 
+static void sets_go_into_a_file_without_a_name(void **state)
+{
+    struct imported_run *run = *state;
+    struct leak_spill *spill;
+    uint64_t back[3] = {0};
+
+    assert_int_equal(leak_spill_open(&spill, "", &run->err), OK);
+    assert_null(spill); /* a cache in memory */
+    assert_null(leak_spill_calls(spill));
+    assert_int_equal(leak_spill_open(&spill, tempdir_path(run->root, "cache.db"), &run->err), OK);
+    const struct similar_spill *calls = leak_spill_calls(spill);
+    assert_int_equal(calls->put(calls->ctx, 0, "0123456789abcdef", 16, &run->err), OK);
+    assert_int_equal(calls->put(calls->ctx, 70, "abcdefgh", 8, &run->err), OK);
+    assert_int_equal(calls->get(calls->ctx, 70, back, 8, &run->err), OK);
+    assert_memory_equal(back, "abcdefgh", 8);
+    assert_int_equal(calls->get(calls->ctx, 0, back, 16, &run->err), OK);
+    assert_memory_equal(back, "0123456789abcdef", 16);
+    assert_int_equal(calls->get(calls->ctx, 70, back, 16, &run->err), E_IO);
+    leak_spill_close(spill);
+    assert_int_equal(leak_spill_open(&spill, "/nowhere/at/all/cache.db", &run->err), OK);
+    calls = leak_spill_calls(spill);
+    assert_int_equal(calls->put(calls->ctx, 0, "a", 1, &run->err), E_IO);
+    leak_spill_close(spill);
+}
+
 /* ---- Columns ---- */
 
 static void write_groups(struct imported_run *run, const char *name, uint64_t from, uint64_t to)
@@ -433,6 +458,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_number_of_threads_gives_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_text_that_is_no_record_of_leaks_is_none, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(sets_go_into_a_file_without_a_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(columns_that_may_be_keys_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seen_rows_are_listed_and_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_seen_rows_there_is_nothing_to_drop, set_up,

@@ -333,7 +333,7 @@ static void sets_beyond_the_memory_are_given_away(void **state)
     uint64_t set[100];
     assert_int_equal(
         similar_open(&index,
-                     &(struct similar_options){.jaccard = 0.8, .memory = 64 << 10, .spill = &spill},
+                     &(struct similar_options){.jaccard = 0.8, .memory = 1 << 20, .spill = &spill},
                      NULL),
         OK);
     for (uint64_t i = 0; i < 2000; i++) {
@@ -375,6 +375,32 @@ static void without_a_place_for_them_no_more_rows_are_taken(void **state)
     similar_close(index);
 }
 
+static void an_index_stays_in_its_memory_whatever_is_given_away(void **state)
+{
+    struct similar_index *index;
+    struct heap heap = {0};
+    const struct similar_spill spill = {put, get, &heap};
+    uint64_t set[40];
+    int rc = OK;
+
+    (void)state;
+    for (uint64_t k = 0; k < 40; k++)
+        set[k] = k * 0x3779b97f4a7c15;
+    assert_int_equal(
+        similar_open(
+            &index, &(struct similar_options){.jaccard = 0.8, .memory = 256 << 10, .spill = &spill},
+            NULL),
+        OK);
+    for (int i = 0; i < 5000 && rc == OK; i++)
+        rc = similar_add(index, set, 40, NULL);
+    assert_int_equal(rc, E_LIMIT);
+    assert_int_equal(similar_n_rows(index), (256 << 10) / 4 * 3 / 16 / 9);
+    assert_int_equal(similar_build(index, NULL), OK);
+    similar_close(index);
+    for (int i = 0; i < 64; i++)
+        free(heap.blocks[i]);
+}
+
 static void a_crowd_is_counted_and_not_followed(void **state)
 {
     struct similar_index *index;
@@ -413,6 +439,7 @@ int main(void)
         cmocka_unit_test(bands_find_no_other_pairs),
         cmocka_unit_test(sets_beyond_the_memory_are_given_away),
         cmocka_unit_test(without_a_place_for_them_no_more_rows_are_taken),
+        cmocka_unit_test(an_index_stays_in_its_memory_whatever_is_given_away),
         cmocka_unit_test(a_crowd_is_counted_and_not_followed),
     };
 
