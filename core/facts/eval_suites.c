@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -211,38 +212,40 @@ static void match(const struct eval_item *base, size_t n_base, const struct eval
     }
 }
 
-/* Items of one group beside each other: n is small, groups are few. */
-static void sort_by_group(struct matched *m, const struct eval_item *base)
+struct grouped {
+    const char *group;          /* NULL: an item without one, which is its own */
+    int64_t row;
+    double d;
+};
+
+static int by_group(const void *a, const void *b)
 {
-    for (size_t i = 1; i < m->n; i++) {
-        double d = m->d[i];
-        int64_t row = m->cluster[i];
-        const char *own = base[row].cluster ? base[row].cluster : "";
-        size_t k = i;
+    const struct grouped *x = a, *y = b;
+    int order = strcmp(x->group ? x->group : "", y->group ? y->group : "");
 
-        for (; k > 0; k--) {
-            const char *other = base[m->cluster[k - 1]].cluster;
-            if (strcmp(other ? other : "", own) <= 0)
-                break;
-            m->d[k] = m->d[k - 1];
-            m->cluster[k] = m->cluster[k - 1];
-        }
-        m->d[k] = d;
-        m->cluster[k] = row;
-    }
-    const char *last = NULL;
-    int64_t number = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const char *own = base[m->cluster[i]].cluster;
-
-        /* an item without a group is its own */
-        number += !own || !last || strcmp(own, last) != 0;
-        m->cluster[i] = number;
-        last = own;
-    }
+    return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-enum { MAX_CLUSTERED = 5000 };
+/* Items of one group beside each other, groups numbered. False without memory. */
+static bool sort_by_group(struct matched *m, const struct eval_item *base, struct arena *arena)
+{
+    struct grouped *list = arena_array(arena, m->n, sizeof *list);
+    int64_t number = 0;
+
+    if (!list)
+        return false;
+    for (size_t i = 0; i < m->n; i++)
+        list[i] = (struct grouped){base[m->cluster[i]].cluster, m->cluster[i], m->d[i]};
+    qsort(list, m->n, sizeof *list, by_group);
+    for (size_t i = 0; i < m->n; i++) {
+        const char *own = list[i].group, *last = i > 0 ? list[i - 1].group : NULL;
+
+        number += !own || !last || strcmp(own, last) != 0;
+        m->d[i] = list[i].d;
+        m->cluster[i] = number;
+    }
+    return true;
+}
 
 /* Paired when at least half of the smaller side are the same items. */
 static bool pair_items(const struct run_facts *facts, struct arena *arena, struct eval_pair *pair)
@@ -273,10 +276,9 @@ static bool pair_items(const struct run_facts *facts, struct arena *arena, struc
         pair->p = mcnemar_p(m.lost, m.gained);
         return true;
     }
-    bool in_groups = m.has_clusters && m.n <= MAX_CLUSTERED;
-    if (in_groups)
-        sort_by_group(&m, base);
-    struct paired_scores scores = paired_scores(m.d, in_groups ? m.cluster : NULL, m.n);
+    if (m.has_clusters && !sort_by_group(&m, base, arena))
+        return false;
+    struct paired_scores scores = paired_scores(m.d, m.has_clusters ? m.cluster : NULL, m.n);
     pair->interval = scores.interval;
     pair->p = scores.p;
     return true;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/checks/registry.h"
@@ -127,6 +128,33 @@ static void one_side_alone_is_not_known(void **state)
     fake_run_free(run);
 }
 
+/* 60 samples of 100 epochs each: what repeats is no evidence of its own. */
+static void repeated_items_count_once_by_their_group(void **state)
+{
+    enum { SAMPLES = 60, EPOCHS = 100 };
+    static char names[SAMPLES * EPOCHS][16], groups[SAMPLES][8];
+    static struct eval_item base[SAMPLES * EPOCHS], tuned[SAMPLES * EPOCHS];
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    for (int i = 0; i < SAMPLES * EPOCHS; i++) {
+        int sample = i / EPOCHS;
+
+        snprintf(groups[sample], sizeof groups[sample], "s%02d", sample);
+        snprintf(names[i], sizeof names[i], "s%02d#%03d", sample, i % EPOCHS);
+        base[i] = (struct eval_item){.item = names[i], .score = sample < 20,
+                                     .cluster = groups[sample]};
+        tuned[i] = base[i];
+        tuned[i].score = sample >= 4 && sample < 27; /* 4 samples lost, 7 gained */
+    }
+    fake_suite(run, "base", "tickets", 0, 1);
+    fake_items(run, base, SAMPLES * EPOCHS);
+    fake_suite(run, "run", "tickets", 0, 1);
+    fake_items(run, tuned, SAMPLES * EPOCHS);
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    fake_run_free(run);
+}
+
 /* ---- Judgements ---- */
 
 enum { N = 200 };
@@ -226,6 +254,7 @@ int main(void)
         cmocka_unit_test(one_gain_of_many_by_chance_is_none_by_holms_rule),
         cmocka_unit_test(the_last_checkpoint_is_what_is_claimed),
         cmocka_unit_test(one_side_alone_is_not_known),
+        cmocka_unit_test(repeated_items_count_once_by_their_group),
         cmocka_unit_test(a_win_rate_around_half_is_no_gain),
         cmocka_unit_test(longer_answers_that_win_only_by_length_fail),
         cmocka_unit_test(a_gain_that_remains_at_equal_length_passes),
