@@ -11,7 +11,7 @@
 #include "views/scroll.h"
 
 enum { ACT_SORT, ACT_REVERSE, ACT_FILTER, ACT_COUNT, ACT_READ, ACT_NEXT_SET, ACT_LEFT, ACT_RIGHT };
-enum { PREVIEW_BYTES = 400, READ_BYTES = 256 << 10, MOST_SEEN = 200, STEP = 8, BAR = 40 };
+enum { PREVIEW_BYTES = 400, READ_BYTES = 256 << 10, MOST_SEEN = 200, STEP = 8, BAR = 40, LABEL = 29 };
 
 static const struct action ACTIONS[] = {
     {ACT_READ, "read-row", "Enter", "the whole row, and back"},
@@ -261,7 +261,8 @@ static void read_seen(struct view *view)
 
 static void put_bar(struct textflow *flow, const char *name, int64_t n, int64_t most)
 {
-    int cells = most > 0 ? (int)((double)n / (double)most * BAR + 0.5) : 0;
+    int left = flow->columns - LABEL, longest = left < 0 ? 0 : left < BAR ? left : BAR;
+    int cells = most > 0 ? (int)((double)n / (double)most * longest + 0.5) : 0;
 
     flow_printf(flow, STYLE_TEXT, "%-18s %9lld ", name, (long long)n);
     for (int i = 0; i < cells; i++)
@@ -425,6 +426,37 @@ static bool find_set(struct view *view)
     return state->samples && state->n;
 }
 
+/* A row that another pane asks for, once. */
+static void follow_row(struct view *view)
+{
+    struct state *state = view->state;
+    int64_t row = view->desk->row;
+
+    if (row == NONE || (size_t)row >= state->n || !view->has_focus)
+        return;
+    for (size_t i = 0; i < state->table.n_rows; i++)
+        if (state->order[i] == (size_t)row)
+            state->table.selected = i;
+    view->desk->row = NONE;
+}
+
+static void write_flow(struct view *view)
+{
+    struct state *state = view->state;
+    const struct data_facts *data = facts_data(view->desk->facts);
+
+    scroll_begin(&state->scroll, view);
+    if (state->mode == MODE_ROW) {
+        put_row(view);
+    } else {
+        put_together(&state->scroll.flow, data);
+        put_classes(&state->scroll.flow, data);
+        put_flags(&state->scroll.flow, state);
+        put_lengths(&state->scroll.flow, state, view->desk->facts);
+    }
+    scroll_end(&state->scroll, view);
+}
+
 static int load(struct view *view, struct error *err)
 {
     struct state *state = view->state;
@@ -443,30 +475,15 @@ static int load(struct view *view, struct error *err)
     int rc = order_rows(state, view->arena, err);
     if (rc != OK)
         return rc;
-    if (view->desk->row != NONE && (size_t)view->desk->row < state->n && view->has_focus) {
-        for (size_t i = 0; i < state->table.n_rows; i++)
-            if (state->order[i] == (size_t)view->desk->row)
-                state->table.selected = i;
-        view->desk->row = NONE;
-    }
+    follow_row(view);
     table_go(&state->table, state->table.selected, view->rows > 1 ? view->rows : 2);
     if (state->mode == MODE_ROW && state->table.n_rows == 0)
         state->mode = MODE_ROWS;
     say_heading(state);
-    if (state->mode == MODE_ROWS) {
+    if (state->mode == MODE_ROWS)
         read_seen(view);
-        return OK;
-    }
-    scroll_begin(&state->scroll, view);
-    if (state->mode == MODE_ROW) {
-        put_row(view);
-    } else {
-        put_together(&state->scroll.flow, facts_data(view->desk->facts));
-        put_classes(&state->scroll.flow, facts_data(view->desk->facts));
-        put_flags(&state->scroll.flow, state);
-        put_lengths(&state->scroll.flow, state, view->desk->facts);
-    }
-    scroll_end(&state->scroll, view);
+    else
+        write_flow(view);
     return OK;
 }
 

@@ -215,7 +215,7 @@ static const char *kind_text(enum data_group_kind kind)
 {
     switch (kind) {
     case DATA_CONTRADICTORY:
-        return "targets contradict";
+        return "contradictory";
     case DATA_RANKED_BOTH_WAYS:
         return "ranked both ways";
     case DATA_BOTH_LABELS:
@@ -231,11 +231,10 @@ static const char *kind_text(enum data_group_kind kind)
 static void put_heading(struct state *state, const struct place *place)
 {
     if (place->group)
-        snprintf(state->heading, sizeof state->heading, "%zu of %zu: %s, %lld rows, Jaccard %.2f",
-                 state->at + 1, state->n, kind_text(place->group->kind), (long long)place->group->n_rows,
-                 place->group->jaccard);
+        snprintf(state->heading, sizeof state->heading, "%zu of %zu, %s, Jaccard %.2f", state->at + 1, state->n,
+                 kind_text(place->group->kind), place->group->jaccard);
     else if (place->pair)
-        snprintf(state->heading, sizeof state->heading, "%zu of %zu: training and test row, %s %.2f",
+        snprintf(state->heading, sizeof state->heading, "%zu of %zu, training and test, %s %.2f",
                  state->at + 1, state->n, place->pair->flags & LEAK_EXACT ? "equal," : "Jaccard",
                  leak_jaccard(place->pair));
 }

@@ -142,7 +142,7 @@ static void a_pair_marks_what_differs(void **state)
     assert_shows(text, "{+no+}");
     assert_shows(text, "train.jsonl row 0");
     assert_shows(text, "train.jsonl row 2");
-    assert_shows(heading(f->pairs), "1 of 1: targets contradict, 2 rows");
+    assert_shows(heading(f->pairs), "1 of 1, contradictory, Jaccard");
     text = drawn(f->pairs, 20, 120);        /* side by side */
     const char *line = strstr(text, "train.jsonl row 0");
     assert_non_null(line);
