@@ -13,7 +13,7 @@
 
 #define MAX_PANELS  3
 #define PANEL_ROWS  7           /* its title and a plot that can be read */
-#define TEXT_ROWS   5           /* kept for the text */
+#define TEXT_ROWS   3           /* kept for the text */
 #define GUTTER      11
 
 enum { SWITCH_AXIS };

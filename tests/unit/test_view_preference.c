@@ -133,7 +133,7 @@ static void margins_and_pairs_of_dpo_are_shown(void **state)
                  "\"mean_rejected\":16.5,\"sd_chosen\":15,\"sd_rejected\":9,\"scored\":36,"
                  "\"contradicting\":2,\"score\":\"a\\u001b[2J\"}");
     open_pane(f, &view_preference, true);
-    const char *text = drawn(f, 30, 110);
+    const char *text = drawn(f, 34, 110);
     assert_non_null(strstr(text, "margin between chosen and rejected"));
     assert_non_null(strstr(text, "log-probability of the chosen answers"));
     assert_non_null(strstr(text, "chosen 37.7 words, rejected 16.5"));
