@@ -519,7 +519,7 @@ int pickle_parse(const void *bytes, size_t n, struct arena *arena, struct pickle
     if (rc == OK && arena_failed(arena))
         rc = error_set(err, E_NOMEM, "pickle of %zu values", machine.n_values);
     if (rc == OK)
-        *out = (struct pickle){value, machine.foreign, machine.n_foreign};
+        *out = (struct pickle){value, machine.foreign, machine.n_foreign, machine.at};
     machine_close(&machine);
     return rc;
 }

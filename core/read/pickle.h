@@ -49,6 +49,7 @@ struct pickle {
     const struct pickle_value *top;
     const char *const *foreign; /* "posix system": named by the file, not known to be harmless */
     size_t n_foreign;
+    size_t n_read; /* bytes up to its end; the pickles before it included */
 };
 
 /* Reads the first pickle of the bytes, or the fourth when they are torch's old format (magic,

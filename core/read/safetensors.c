@@ -125,13 +125,17 @@ static void see_ranges(struct reading *reading)
 
         if (tensor->begin < end && tensor->begin < tensor->end)
             out->is_overlapping = true;
+        if (tensor->begin > end)
+            out->unclaimed_bytes += tensor->begin - end;
         if (tensor->end > end)
             end = tensor->end;
     }
     out->missing_bytes = reading->data_at + end - reading->size;
     out->is_cut = out->missing_bytes > 0;
-    if (!out->is_cut)
+    if (!out->is_cut) {
+        out->unclaimed_bytes += reading->size - reading->data_at - end;
         out->missing_bytes = 0;
+    }
 }
 
 static int read_header(struct reading *reading, struct error *err)

@@ -17,31 +17,57 @@
 #define TENSOR_NAME_BYTES 2048
 #define KEY_BYTES         64
 
+/* Of the old format, where they follow the pickles; a view shares one with another. */
+struct storage {
+    struct str key;
+    int64_t bytes;
+};
+
 struct reading {
     struct zip_file_reader *zip; /* NULL: the old format */
     struct arena *arena;         /* of the result */
     struct weights *out;
+    struct storage *storages;    /* as many as tensors; of the pickle's memory */
+    size_t n_storages;
+    int64_t size;                /* of the file */
 };
 
-struct storage {
-    const char *suffix, *dtype;
+struct dtype_name {
+    const char *global, *dtype;
 };
 
-static const struct storage STORAGES[] = {
-    {"DoubleStorage", "F64"}, {"BFloat16Storage", "BF16"}, {"FloatStorage", "F32"},
-    {"HalfStorage", "F16"},   {"LongStorage", "I64"},      {"IntStorage", "I32"},
-    {"ShortStorage", "I16"},  {"CharStorage", "I8"},       {"ByteStorage", "U8"},
-    {"BoolStorage", "BOOL"},
+/* "torch FloatStorage"; before 0.4 "torch.cuda FloatStorage". */
+static const struct dtype_name STORAGES[] = {
+    {" DoubleStorage", "F64"}, {" BFloat16Storage", "BF16"}, {" FloatStorage", "F32"},
+    {" HalfStorage", "F16"},   {" LongStorage", "I64"},      {" IntStorage", "I32"},
+    {" ShortStorage", "I16"},  {" CharStorage", "I8"},       {" ByteStorage", "U8"},
+    {" BoolStorage", "BOOL"},  {" ComplexFloatStorage", "C64"},
 };
 
-static const char *storage_dtype(const struct pickle_value *type)
+/* The kinds that have no storage class of their own: _rebuild_tensor_v3 names the dtype. */
+static const struct dtype_name DTYPES[] = {
+    {" float8_e4m3fn", "F8_E4M3"},       {" float8_e5m2", "F8_E5M2"},
+    {" float8_e4m3fnuz", "F8_E4M3FNUZ"}, {" float8_e5m2fnuz", "F8_E5M2FNUZ"},
+    {" float8_e8m0fnu", "F8_E8M0"},      {" uint16", "U16"},
+    {" uint32", "U32"},                  {" uint64", "U64"},
+};
+
+/* "": none of ours. */
+static const char *dtype_in(const struct dtype_name *names, size_t n, const struct pickle_value *global)
 {
-    if (type->type != PICKLE_GLOBAL)
-        return "";
-    for (size_t i = 0; i < sizeof STORAGES / sizeof *STORAGES; i++)
-        if (str_find(type->text, STORAGES[i].suffix) >= 0)
-            return STORAGES[i].dtype;
+    for (size_t i = 0; global && global->type == PICKLE_GLOBAL && i < n; i++)
+        if (str_ends(global->text, names[i].global))
+            return names[i].dtype;
     return "";
+}
+
+static const char *dtype_of(const struct pickle_value *arguments, const struct pickle_value *storage)
+{
+    const char *dtype = dtype_in(STORAGES, sizeof STORAGES / sizeof *STORAGES, storage);
+
+    for (size_t i = 4; *dtype == '\0' && i < arguments->n && i < 8; i++)
+        dtype = dtype_in(DTYPES, sizeof DTYPES / sizeof *DTYPES, arguments->items[i]);
+    return dtype;
 }
 
 static const struct pickle_value *item(const struct pickle_value *list, size_t i)
@@ -118,6 +144,19 @@ static void find_bytes(struct reading *reading, const struct pickle_value *argum
     out->member = arena_printf(reading->arena, "/data/%.*s", (int)key.n, key.p);
 }
 
+static void keep_storage(struct reading *reading, const struct pickle_value *count, struct str key,
+                         const char *dtype)
+{
+    struct storage *storage = &reading->storages[reading->n_storages];
+
+    if (reading->zip || !count || count->type != PICKLE_INT || count->integer < 0 ||
+        __builtin_mul_overflow(count->integer, (int64_t)tensor_dtype_bits(dtype) / 8, &storage->bytes) ||
+        __builtin_add_overflow(storage->bytes, 8 + (int64_t)key.n + 2, &storage->bytes))
+        return;
+    storage->key = key;
+    reading->n_storages++;
+}
+
 static void read_tensor(struct reading *reading, const struct pickle_value *key,
                         const struct pickle_value *value)
 {
@@ -127,8 +166,11 @@ static void read_tensor(struct reading *reading, const struct pickle_value *key,
     struct weight_tensor *out = &reading->out->tensors[reading->out->n];
 
     if (key->type != PICKLE_TEXT || key->text.n == 0 || key->text.n >= TENSOR_NAME_BYTES || !type ||
-        !member || member->type != PICKLE_TEXT)
+        !member || member->type != PICKLE_TEXT) {
+        if (reading->out->n_bad++ == 0 && key->type == PICKLE_TEXT)
+            reading->out->first_bad = arena_strndup(reading->arena, key->text.p, key->text.n);
         return;
+    }
     *out = (struct weight_tensor){.facts = {.shape = "",
                                             .n_values = NONE,
                                             .norm = NAN,
@@ -136,18 +178,67 @@ static void read_tensor(struct reading *reading, const struct pickle_value *key,
                                             .n_nonfinite = NONE,
                                             .delta_norm = NAN}};
     out->facts.name = arena_strndup(reading->arena, key->text.p, key->text.n);
-    out->facts.dtype = storage_dtype(type);
+    out->facts.dtype = dtype_of(arguments, type);
     if (!read_shape(item(arguments, 2), reading->arena, &out->facts)) {
         out->facts.shape = "";
         out->facts.n_values = NONE;
     }
     find_bytes(reading, arguments, member->text, out);
+    keep_storage(reading, item(id, 4), member->text, out->facts.dtype);
     reading->out->n++;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct storage *left = a, *right = b;
+
+    return str_compare(left->key, right->key);
+}
+
+/* Behind the pickles stands one of the keys, then each storage: its count in 8 bytes, its values. */
+static void see_end(struct reading *reading, int64_t pickles)
+{
+    struct weights *out = reading->out;
+    int64_t needed = pickles;
+
+    if (reading->n_storages)
+        qsort(reading->storages, reading->n_storages, sizeof *reading->storages, by_key);
+    for (size_t i = 0; i < reading->n_storages; i++)
+        if ((i == 0 || by_key(&reading->storages[i - 1], &reading->storages[i]) != 0) &&
+            __builtin_add_overflow(needed, reading->storages[i].bytes, &needed))
+            return;
+    out->is_cut = needed > reading->size;
+    out->missing_bytes = out->is_cut ? needed - reading->size : 0;
+}
+
+/* Of an OrderedDict only its items are there, so an empty one is told by its class. */
+static bool is_dict(const struct pickle_value *value)
+{
+    return value->type == PICKLE_DICT ||
+           (value->type == PICKLE_CALL &&
+            (value->n > 0 || (value->callee && value->callee->type == PICKLE_GLOBAL &&
+                              str_ends(value->callee->text, "OrderedDict"))));
+}
+
+/* What trainers of their own write: {"model_state_dict": {…}, "optimizer": …, "epoch": 3}. */
+static const struct pickle_value *state_dict_in(const struct pickle_value *top)
+{
+    static const char *const NAMES[] = {"state_dict", "model_state_dict", "model", "module"};
+
+    for (size_t i = 0; top->type == PICKLE_DICT && i + 1 < top->n; i += 2)
+        for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+            const struct pickle_value *inner = top->items[i + 1];
+
+            if (top->items[i]->type == PICKLE_TEXT && str_is(top->items[i]->text, NAMES[k]) &&
+                inner != top && inner->n > 0 && is_dict(inner))
+                return inner;
+        }
+    return top;
 }
 
 static int read_state_dict(struct reading *reading, const struct pickle *pickle, struct error *err)
 {
-    const struct pickle_value *top = pickle->top;
+    const struct pickle_value *top = state_dict_in(pickle->top);
     struct weights *out = reading->out;
     const char **foreign = arena_array(reading->arena, pickle->n_foreign + 1, sizeof *foreign);
 
@@ -157,14 +248,17 @@ static int read_state_dict(struct reading *reading, const struct pickle *pickle,
         foreign[i] = arena_strdup(reading->arena, pickle->foreign[i]);
     out->foreign = foreign;
     out->n_foreign = pickle->n_foreign;
-    out->is_no_state_dict = top->type != PICKLE_DICT && top->type != PICKLE_CALL;
+    out->is_no_state_dict = !is_dict(top);
     if (out->is_no_state_dict)
         return OK;
     out->tensors = arena_array(reading->arena, top->n / 2 + 1, sizeof *out->tensors);
-    if (!out->tensors)
+    reading->storages = arena_array(reading->arena, top->n / 2 + 1, sizeof *reading->storages);
+    if (!out->tensors || !reading->storages)
         return error_set(err, E_NOMEM, "%zu tensors", top->n / 2);
     for (size_t i = 0; i + 1 < top->n; i += 2)
         read_tensor(reading, top->items[i], top->items[i + 1]);
+    if (!reading->zip)
+        see_end(reading, (int64_t)pickle->n_read);
     return arena_failed(reading->arena) ? error_set(err, E_NOMEM, "%zu tensors", top->n / 2) : OK;
 }
 
@@ -236,17 +330,16 @@ static int open_pickle(struct reading *reading, const char *path, int64_t *size,
 int torch_file_read(const char *path, const struct weight_options *options, struct arena *arena,
                     struct weights *out, struct error *err)
 {
-    struct weights found = {0};
+    struct weights found = {.is_pickle = true};
     struct reading reading = {.arena = arena, .out = &found};
     struct weight_reader reader = {.read = read_part, .ctx = &reading};
     char *bytes = NULL;
     size_t n = 0;
-    int64_t size = 0;
-    int rc = open_pickle(&reading, path, &size, &bytes, &n, err);
+    int rc = open_pickle(&reading, path, &reading.size, &bytes, &n, err);
 
     if (rc == OK)
         rc = read_pickle(&reading, bytes, n, err);
-    if (rc == OK && reading.zip && options && size <= options->values_up_to)
+    if (rc == OK && reading.zip && options && reading.size <= options->values_up_to)
         rc = weights_measure(&found, &reader, options, err);
     zip_reader_close(reading.zip);
     free(bytes);

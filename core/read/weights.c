@@ -40,6 +40,8 @@ static int read_values(struct measuring *m, struct weight_tensor *tensor, unsign
     int64_t size = tensor->end - tensor->begin;
     size_t got = 0;
 
+    if (tensor->facts.n_values < 0 || (tensor->facts.n_values > 0) != (size > 0))
+        return OK; /* a view that is no run of bytes: no values, which is not values of zero */
     for (int64_t at = 0; at < size; at += (int64_t)got) {
         size_t n = size - at < (int64_t)TENSOR_PIECE_BYTES ? (size_t)(size - at) : TENSOR_PIECE_BYTES;
         int rc = m->reader->read(m->reader->ctx, tensor, at, piece, n, &got, err);
@@ -180,6 +182,16 @@ int weights_measure(const struct weights *weights, const struct weight_reader *r
 
 /* ---- Any file ---- */
 
+/* PROTO 2 to 5; as the length of a safetensors header it would be longer than any. */
+static bool is_pickle(const unsigned char head[8])
+{
+    uint64_t length = 0;
+
+    for (int i = 8; i-- > 0;)
+        length = length << 8 | head[i];
+    return head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && length > 100000000;
+}
+
 int weights_read(const char *path, const struct weight_options *options, struct arena *arena,
                  struct weights *out, struct error *err)
 {
@@ -194,6 +206,11 @@ int weights_read(const char *path, const struct weight_options *options, struct 
     source_close(file);
     if (rc != OK)
         return rc;
+    if (is_pickle(head) && memcmp(head, PICKLE, sizeof PICKLE) != 0) {
+        rc = error_set(err, E_UNSUPPORTED, "a pickle that torch.save did not write");
+        error_at(err, path, NONE, NONE);
+        return rc;
+    }
     return memcmp(head, ZIP, sizeof ZIP) == 0 || memcmp(head, PICKLE, sizeof PICKLE) == 0
                ? torch_file_read(path, options, arena, out, err)
                : safetensors_read(path, options, arena, out, err);

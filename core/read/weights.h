@@ -22,9 +22,12 @@ struct weights {
     size_t n;
     bool is_cut; /* the file ends before the last tensor */
     int64_t missing_bytes;
-    size_t n_bad;          /* entries left out: no dtype, shape or offsets that agree */
+    size_t n_bad;          /* entries left out: no dtype, shape or offsets that agree; of a pickle:
+                              what is no tensor that is read (numbers, sparse and nested ones) */
     const char *first_bad; /* name of the first of them */
+    int64_t unclaimed_bytes; /* safetensors: between and behind the tensors; loaders refuse the file */
     bool is_overlapping;   /* ranges overlap: then no values are read */
+    bool is_pickle;        /* torch.save wrote it */
     bool is_no_state_dict; /* a pickle of something else */
     const char *const *foreign; /* "posix system": named by a pickle, not known to be harmless */
     size_t n_foreign;

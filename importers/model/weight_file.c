@@ -72,6 +72,34 @@ int weight_name(struct import *import, int64_t artefact, struct str name, double
 
 /* ---- Tensors ---- */
 
+/* A file that its own library does not load decides nothing. */
+static int note_broken(struct import *import, struct error *err, const char *what)
+{
+    import->state = SOURCE_DAMAGED;
+    return sink_note(import->sink, NOTE_ERROR, NONE, NONE, err, "%s", what);
+}
+
+/* What of the table is no tensor that is read. A pickle may hold numbers beside its tensors; a
+ * header of safetensors holds nothing else. */
+static int note_entries(struct import *import, const struct weights *file, struct error *err)
+{
+    const char *first = file->first_bad ? file->first_bad : "not named";
+
+    if (file->is_no_state_dict)
+        return note_broken(import, err, "a pickle of something that is no state dict");
+    if (file->n_bad == 0)
+        return file->n == 0 ? sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "holds no tensors")
+                            : OK;
+    if (!file->is_pickle || file->n == 0)
+        import->state = SOURCE_DAMAGED;
+    return sink_note(import->sink, import->state == SOURCE_DAMAGED ? NOTE_ERROR : NOTE_WARN, NONE, NONE,
+                     err,
+                     file->is_pickle ? "%zu entries are no tensors that are read, first %s"
+                                     : "%zu tensors were left out, their shape, dtype and offsets do "
+                                       "not agree, first %s",
+                     file->n_bad, first);
+}
+
 static int note_damage(struct import *import, const struct weights *file, struct error *err)
 {
     int rc = OK;
@@ -84,19 +112,13 @@ static int note_damage(struct import *import, const struct weights *file, struct
     for (size_t i = 0; i < file->n_foreign && rc == OK; i++)
         rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "holds code: %s, not run",
                        file->foreign[i]);
-    if (rc == OK && file->n_bad)
-        rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
-                       "%zu tensors were left out, their shape, dtype and offsets do not agree, "
-                       "first %s",
-                       file->n_bad, file->first_bad);
     if (rc == OK && file->is_overlapping)
+        rc = note_broken(import, err, "tensors overlap in the file, no values were read");
+    if (rc == OK && file->unclaimed_bytes > 0 && !file->is_cut && file->n_bad == 0)
         rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
-                       "tensors overlap in the file, no values were read");
-    if (rc == OK && file->n == 0)
-        rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err, "%s",
-                       file->is_no_state_dict ? "a pickle of something that is no state dict"
-                                              : "holds no tensors");
-    return rc;
+                       "%lld bytes belong to no tensor: safetensors refuses to load such a file",
+                       (long long)file->unclaimed_bytes);
+    return rc == OK ? note_entries(import, file, err) : rc;
 }
 
 static int note_empty_tensors(struct import *import, const struct weights *file, struct error *err)

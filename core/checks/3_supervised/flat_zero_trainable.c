@@ -39,8 +39,8 @@ static const struct artefact *empty_adapter(const struct run_facts *facts)
         const struct source *source = facts_source(facts, artefact->source_id);
         size_t n;
 
-        if (strcmp(artefact->kind, "adapter") != 0 || !source)
-            continue;
+        if (strcmp(artefact->kind, "adapter") != 0 || !source || source->state != SOURCE_WHOLE)
+            continue;   /* what cannot be read is not empty */
         if (!strstr(source->path, "adapter_model"))
             continue;
         (void)facts_tensors(facts, artefact, &n);
