@@ -48,7 +48,8 @@ static bool is_merged(const struct run_facts *facts, const struct serving *servi
 
     if (serving->artefact && serving->artefact->role && strcmp(serving->artefact->role, "merged") == 0)
         return true;
-    if (!name)
+    /* What the adapter was made on may itself be a merge of an earlier one. */
+    if (!name || is_base_name(facts, name))
         return false;
     if (lineage_form_of(name) == FORM_MERGED)
         return true;
@@ -69,6 +70,7 @@ static void base_alone(struct check_ctx *ctx, const struct serving *serving)
 
     if (!is_stated(model) || serving->n_adapters > 0 || !produced_adapter(facts) ||
         is_stated(facts_setting_on(facts, SIDE_SERVE, "artefact")) ||
+        facts_setting_on(facts, SIDE_SERVE, "other_servers") ||     /* a baseline beside the other */
         (serving->artefact && serving->artefact->role &&
          strcmp(serving->artefact->role, "base") != 0) ||
         !is_base_name(facts, model->value) || is_merged(facts, serving))

@@ -18,6 +18,7 @@
  *   stop                 list of texts                       eos_token_id, bos_token_id
  *   add_bos_token        of the runner (GGUF, --override-kv)
  *   quantization, dtype, revision, artefact, sha256, step
+ *   other_servers        how many more the same file starts, that were not read
  */
 #ifndef CORE_FACTS_SERVING_H
 #define CORE_FACTS_SERVING_H

@@ -66,7 +66,9 @@ struct reading {
     enum server server;
     struct variable *variables;
     size_t n_variables, capacity;
-    int64_t n_commands;
+    int64_t n_commands, n_others;
+    bool is_choosing;   /* the first pass only finds the command that is read */
+    int64_t chosen;     /* the first with an adapter where several start servers; 0: the first */
 };
 
 static bool is_name(struct str text)
@@ -124,13 +126,24 @@ static void take_variables(struct reading *r, const struct shell_word *words, si
 
 static int take_command(struct reading *r, const struct server_command *command, int64_t line)
 {
-    bool is_other = r->settings && (command->server != r->server || r->server != SERVER_OLLAMA);
+    bool is_other = r->settings ? command->server != r->server || r->server != SERVER_OLLAMA
+                                : r->n_commands + 1 < r->chosen;
     int rc = OK;
 
     r->n_commands++;
-    if (is_other)
+    if (r->is_choosing) {
+        if (r->chosen == 0 && server_command_adapts(command))
+            r->chosen = r->n_commands;
+        return OK;
+    }
+    if (is_other) {
+        r->n_others++;
         return sink_note(r->import->sink, NOTE_INFO, line, NONE, r->err,
-                         "another server is started here, of the file the first one was read");
+                         r->chosen ? "another server is started here, of the file the first one with "
+                                     "an adapter was read"
+                                   : "another server is started here, of the file the first one was "
+                                     "read");
+    }
     if (!r->settings)
         rc = server_settings_open(&r->settings, r->import, command->server, r->err);
     r->server = command->server;
@@ -141,7 +154,8 @@ static int take_words(struct reading *r, const struct shell_word *words, size_t 
 {
     struct server_command command;
 
-    take_variables(r, words, n);
+    if (!r->is_choosing)
+        take_variables(r, words, n);
     if (n == 0 || !server_command_find(words, n, &command))
         return OK;
     return take_command(r, &command, words[0].line);
@@ -313,7 +327,29 @@ static int finish(struct reading *r)
     for (size_t i = 0; i < r->n_variables && rc == OK; i++)
         rc = server_settings_variable(r->settings, r->variables[i].name, r->variables[i].value,
                                       r->variables[i].line, r->err);
+    if (rc == OK)
+        rc = server_put_others(r->import, r->n_others, r->err);
     return rc == OK ? server_settings_end(r->settings, r->err) : rc;
+}
+
+static int read_text(struct reading *r, enum form form, struct str text)
+{
+    return form == FORM_UNIT         ? read_unit(r, text)
+           : form == FORM_DOCKERFILE ? read_dockerfile(r, text)
+                                     : read_script(r, text, 1);
+}
+
+/* An image starts one server. */
+static int read_chosen(struct reading *r, enum form form, struct str text)
+{
+    int rc = OK;
+
+    r->is_choosing = form != FORM_DOCKERFILE;
+    if (r->is_choosing)
+        rc = read_text(r, form, text);
+    r->is_choosing = false;
+    r->n_commands = 0;
+    return rc == OK ? read_text(r, form, text) : rc;
 }
 
 static int run(struct import *import, struct error *err)
@@ -332,10 +368,7 @@ static int run(struct import *import, struct error *err)
         return rc;
     if (source_slurp(import->path, FILE_BYTES, &text, &n, &why) != OK)
         return import_note_error(import, &why, err);
-    enum form form = form_of_name(&peek);
-    rc = form == FORM_UNIT         ? read_unit(&r, str_from(text, n))
-         : form == FORM_DOCKERFILE ? read_dockerfile(&r, str_from(text, n))
-                                   : read_script(&r, str_from(text, n), 1);
+    rc = read_chosen(&r, form_of_name(&peek), str_from(text, n));
     if (rc == OK)
         rc = finish(&r);
     if (rc == OK && arena_failed(import->arena)) {

@@ -63,6 +63,8 @@ struct reading {
     struct error *err;
     struct server_settings *settings;
     int64_t n_containers;
+    const struct json *chosen;  /* the container that is read */
+    bool chosen_adapts;
 };
 
 struct words {
@@ -135,11 +137,10 @@ static int take_environment(struct reading *r, const struct json *value)
     return rc;
 }
 
-static int take_container(struct reading *r, const struct json *object)
+static bool container_command(struct reading *r, const struct json *object, struct server_command *out)
 {
     static const char *const WORDS[] = {"entrypoint", "command", "args"};
     const struct json *image = json_get(object, "image");
-    struct server_command command = {0};
     struct words list = {0};
 
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
@@ -148,14 +149,50 @@ static int take_container(struct reading *r, const struct json *object)
                              ? server_of_image(arena_strndup(r->import->arena, image->text.p,
                                                              image->text.n))
                              : SERVER_NONE;
-    if (!server_command_find(list.words, list.n, &command)) {
-        if (server == SERVER_NONE)
-            return OK;
-        command = (struct server_command){server, list.words, server == SERVER_OLLAMA ? 0 : list.n};
-    }
-    if (r->n_containers++ > 0)
+    if (server_command_find(list.words, list.n, out))
+        return true;
+    *out = (struct server_command){server, list.words, server == SERVER_OLLAMA ? 0 : list.n};
+    return server != SERVER_NONE;
+}
+
+static bool environment_adapts(const struct json *object)
+{
+    static const char NAME[] = "LORA_ADAPTERS";
+    const struct json *value = json_get(object, "environment");
+
+    for (const struct json *item = value ? value->child : NULL; item; item = item->next)
+        if (str_is(item->key, NAME) || str_starts(item->text, NAME))
+            return true;
+    return false;
+}
+
+/* The first that runs a server, or the first with an adapter where several do. */
+static void choose_container(struct reading *r, const struct json *object)
+{
+    struct server_command command;
+
+    if (!container_command(r, object, &command))
+        return;
+    bool adapts = server_command_adapts(&command) || environment_adapts(object);
+    r->n_containers++;
+    if (r->chosen && (r->chosen_adapts || !adapts))
+        return;
+    r->chosen = object;
+    r->chosen_adapts = adapts;
+}
+
+static int take_container(struct reading *r, const struct json *object)
+{
+    struct server_command command;
+
+    if (!container_command(r, object, &command))
+        return OK;
+    if (object != r->chosen)
         return sink_note(r->import->sink, NOTE_INFO, object->line, NONE, r->err,
-                         "another server is started here, of the file the first one was read");
+                         r->chosen_adapts ? "another server is started here, of the file the first one "
+                                            "with an adapter was read"
+                                          : "another server is started here, of the file the first one "
+                                            "was read");
     int rc = server_settings_open(&r->settings, r->import, command.server, r->err);
     if (rc == OK)
         rc = server_settings_command(r->settings, &command, r->err);
@@ -164,19 +201,24 @@ static int take_container(struct reading *r, const struct json *object)
     return rc == OK ? take_environment(r, json_get(object, "env")) : rc;
 }
 
-static int walk(struct reading *r, const struct json *value, int depth)
+/* Once to choose, once to read. */
+static int walk(struct reading *r, const struct json *value, int depth, bool is_choosing)
 {
     int rc = OK;
 
     if (depth > DEPTH_MAX)
         return OK;
     if (value->type == JSON_OBJECT &&
-        (json_get(value, "image") || json_get(value, "command") || json_get(value, "args")))
-        rc = take_container(r, value);
+        (json_get(value, "image") || json_get(value, "command") || json_get(value, "args"))) {
+        if (is_choosing)
+            choose_container(r, value);
+        else
+            rc = take_container(r, value);
+    }
     bool is_nested = value->type == JSON_OBJECT || value->type == JSON_ARRAY;
     for (const struct json *child = is_nested ? value->child : NULL; child && rc == OK;
          child = child->next)
-        rc = walk(r, child, depth + 1);
+        rc = walk(r, child, depth + 1, is_choosing);
     return rc;
 }
 
@@ -217,7 +259,12 @@ static int run(struct import *import, struct error *err)
                          "not a mapping of settings");
     enum server server = server_of_tree(tree);
     bool is_own = server != SERVER_NONE && !json_get(tree, "services") && !json_get(tree, "spec");
-    rc = is_own ? take_members(&r, tree, server) : walk(&r, tree, 0);
+    if (is_own)
+        rc = take_members(&r, tree, server);
+    else if ((rc = walk(&r, tree, 0, true)) == OK)
+        rc = walk(&r, tree, 0, false);
+    if (rc == OK && r.settings)
+        rc = server_put_others(import, r.n_containers - 1, err);
     if (rc == OK && r.settings)
         rc = server_settings_end(r.settings, err);
     else if (rc == OK)

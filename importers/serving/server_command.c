@@ -487,3 +487,13 @@ int server_settings_end(struct server_settings *settings, struct error *err)
                                                VALUE_TEXT, NONE, err)
                               : rc;
 }
+
+int server_put_others(struct import *import, int64_t n, struct error *err)
+{
+    char text[24];
+
+    if (n <= 0)
+        return OK;
+    (void)snprintf(text, sizeof text, "%lld", (long long)n);
+    return import_setting(import, SIDE_SERVE, "other_servers", text, VALUE_INT, NONE, err);
+}

@@ -20,6 +20,11 @@ enum server server_of_image(const char *image);
 /* The server that the words start, also as the image of `docker run`. False: none. */
 bool server_command_find(const struct shell_word *words, size_t n, struct server_command *out);
 
+/* Its words name an adapter: of several servers in one file that is the one to look at. */
+bool server_command_adapts(const struct server_command *command);
+/* What of the file was not read, as the setting other_servers. */
+MUST_CHECK int server_put_others(struct import *import, int64_t n, struct error *err);
+
 /* Collects what one server is told: a command, variables and members of a config. */
 struct server_settings;
 MUST_CHECK int server_settings_open(struct server_settings **out, struct import *import,

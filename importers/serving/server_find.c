@@ -135,3 +135,19 @@ bool server_command_find(const struct shell_word *words, size_t n, struct server
     }
     return false;
 }
+
+bool server_command_adapts(const struct server_command *command)
+{
+    static const char *const OPTIONS[] = {"--lora-modules", "--lora-paths",  "--lora-adapters",
+                                          "--lora",         "--lora-scaled", "--enable-lora"};
+
+    for (size_t i = 0; i < command->n; i++)
+        for (size_t k = 0; k < sizeof OPTIONS / sizeof *OPTIONS; k++) {
+            const char *word = command->words[i].text;
+            size_t n = strlen(OPTIONS[k]);
+
+            if (strncmp(word, OPTIONS[k], n) == 0 && (word[n] == '\0' || word[n] == '='))
+                return true;
+        }
+    return false;
+}

@@ -1,0 +1,2 @@
+#!/bin/sh
+vllm serve ./sft-merged --enable-lora --lora-modules office=run
