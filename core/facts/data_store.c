@@ -316,5 +316,7 @@ bool data_take_head(const char *head, struct arena *arena, struct data_facts *ou
     out->pair_rule = take_rule(json_get(tree, "pair_rule"), arena);
     out->input = take_lengths(json_get(tree, "input"));
     out->target = take_lengths(json_get(tree, "target"));
+    if (out->n_shared_words < 0 || out->n_shared_words > DATA_OPENINGS - 2)
+        out->n_shared_words = 0;
     return out->n_rows >= 0 && !arena_failed(arena);
 }

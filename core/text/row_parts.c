@@ -127,10 +127,25 @@ static void put_answer_side(struct filling *filling, const struct json *turns, s
         set_target(filling, text);
 }
 
+/* The question of pairs that call it otherwise. */
+static void put_question(struct filling *filling, const struct conversation *row)
+{
+    static const char *const NAMES[] = {"instruction", "question", "query", "problem", "input"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const struct json *value = json_get(row->row, NAMES[i]);
+
+        if (json_is(value, JSON_STRING) && value->text.n)
+            add_input(filling, value->text);
+    }
+}
+
 /* Preference rows without a prompt have nothing before the answers. */
 static void put_preference(struct filling *filling, const struct conversation *row)
 {
     put_prompt(filling, row);
+    if (!row->prompt_messages && !row->prompt.p)
+        put_question(filling, row);
     filling->has_input = row->prompt_messages || row->prompt.p || filling->input.n;
     put_answer_side(filling, row->chosen_messages, row->chosen);
 }

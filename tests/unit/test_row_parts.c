@@ -79,6 +79,7 @@ static void test_each_pair_form_has_its_two_sides(void **state)
     check("{\"prompt\": \"p\", \"completion\": \"c\", \"label\": true}", "p", "c");
     check("{\"prompt\": \"p\", \"chosen\": \"c\", \"rejected\": \"r\"}", "p", "c");
     check("{\"chosen\": \"c\", \"rejected\": \"r\"}", "", "c");
+    check("{\"problem\": \"p\", \"chosen\": \"c\", \"rejected\": \"r\"}", "p", "c");
     check("{\"chosen\": [{\"role\": \"user\", \"content\": \"q\"}, {\"role\": \"assistant\", "
           "\"content\":"
           " \"c\"}], \"rejected\": [{\"role\": \"user\", \"content\": \"q\"}, {\"role\": "
