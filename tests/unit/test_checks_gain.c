@@ -128,6 +128,29 @@ static void one_side_alone_is_not_known(void **state)
     fake_run_free(run);
 }
 
+/* Four gained, none lost of 100: the interval leaves 0 out, the exact test has p = 0.125. */
+static void few_that_differ_have_to_pass_the_exact_test(void **state)
+{
+    static char names[100][8];
+    struct eval_item base[100] = {{0}}, tuned[100];
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        snprintf(names[i], sizeof names[i], "q%02d", i);
+        base[i] = (struct eval_item){.item = names[i], .score = i < 50};
+        tuned[i] = base[i];
+        tuned[i].score = i < 54;
+    }
+    fake_suite(run, "base", "tickets", 0, 1);
+    fake_items(run, base, 100);
+    fake_suite(run, "run", "tickets", 0, 1);
+    fake_items(run, tuned, 100);
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(strstr(result.finding, "exact test of pairs p is 0.12"));
+    fake_run_free(run);
+}
+
 /* 60 samples of 100 epochs each: what repeats is no evidence of its own. */
 static void repeated_items_count_once_by_their_group(void **state)
 {
@@ -254,6 +277,7 @@ int main(void)
         cmocka_unit_test(one_gain_of_many_by_chance_is_none_by_holms_rule),
         cmocka_unit_test(the_last_checkpoint_is_what_is_claimed),
         cmocka_unit_test(one_side_alone_is_not_known),
+        cmocka_unit_test(few_that_differ_have_to_pass_the_exact_test),
         cmocka_unit_test(repeated_items_count_once_by_their_group),
         cmocka_unit_test(a_win_rate_around_half_is_no_gain),
         cmocka_unit_test(longer_answers_that_win_only_by_length_fail),

@@ -57,10 +57,14 @@ static void weigh(struct claims *c)
     holm(p, c->n, c->rejects);
 }
 
-/* One suite is judged by its interval alone, several also by Holm's rule. */
+/* One suite is judged by its interval, several also by Holm's rule. The interval of pairs is too narrow
+ * where few differ: there the exact test has to agree. */
 static bool is_told(const struct claims *c, size_t i)
 {
-    return c->n_tested < 2 || c->rejects[i];
+    const struct eval_pair *pair = &c->pairs[i];
+    bool is_exact = pair->is_paired && pair->is_binary;
+
+    return c->n_tested < 2 ? !is_exact || pair->p < 0.05 : c->rejects[i];
 }
 
 static bool is_resolved(const struct claims *c, size_t i)
@@ -106,8 +110,12 @@ static int state_gain(struct check_ctx *ctx, const struct claims *c, size_t i)
 {
     const struct eval_pair *pair = &c->pairs[i];
     double half = 0.5 * (pair->interval.high - pair->interval.low);
-    bool is_inside = pair->interval.low <= 0.0;
+    const char *also = "";
 
+    if (pair->interval.low > 0.0)
+        also = c->n_tested < 2 ? arena_printf(ctx->arena, ", but by the exact test of pairs p is %.2g",
+                                              pair->p)
+                               : ", not significant among the suites by Holm's rule";
     show_power(ctx, pair);
     add_fixes(ctx, pair->is_paired);
     return check_fail(ctx, half >= 2.0 * pair->d ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "equal",
@@ -115,7 +123,7 @@ static int state_gain(struct check_ctx *ctx, const struct claims *c, size_t i)
                       "%+.1f to %+.1f%s)",
                       pair->candidate->suite, 100.0 * pair->d, (long long)pair->n_candidate,
                       100.0 * pair->interval.low, 100.0 * pair->interval.high,
-                      is_inside ? "" : ", not significant among the suites by Holm's rule");
+                      also);
 }
 
 static int state_worse(struct check_ctx *ctx, const struct eval_pair *pair)
