@@ -103,6 +103,29 @@ static bool is_leaked(const struct leak_set *set, int64_t row)
     return bsearch(&row, set->leaked, (size_t)set->n_leaked, sizeof row, by_number) != NULL;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+/* The names of the leaked rows, sorted; NULL: not each is known. */
+static const char **leaked_ids(struct check_ctx *ctx, const struct leak_set *set)
+{
+    const char **ids = arena_array(ctx->arena, set->n_pairs + 1, sizeof *ids);
+
+    if (!ids || (int64_t)set->n_pairs != set->n_leaked)
+        return NULL;
+    for (size_t i = 0; i < set->n_pairs; i++) {
+        if (!set->pairs[i].id)
+            return NULL;
+        ids[i] = set->pairs[i].id;
+    }
+    qsort(ids, set->n_pairs, sizeof *ids, by_text);
+    return ids;
+}
+
 /* Items named by the numbers of the set's rows, one each: from 0, or from 1. False: by something
  * else. */
 static bool first_number(const struct eval_item *items, size_t n, const struct leak_set *set,
@@ -129,6 +152,41 @@ static void add_item(struct part *part, double score)
     part->is_binary = part->is_binary && (score == 0.0 || score == 1.0);
 }
 
+struct parts {
+    struct part clean, leaked;
+};
+
+static bool part_by_number(const struct leak_set *set, const struct eval_item *items, size_t n,
+                           struct parts *parts)
+{
+    int64_t first, number = 0;
+
+    *parts = (struct parts){{.is_binary = true}, {.is_binary = true}};
+    if (!first_number(items, n, set, &first))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (number_parse_int(str_of(items[i].item), &number))
+            add_item(is_leaked(set, number - first) ? &parts->leaked : &parts->clean,
+                     items[i].score);
+    return parts->clean.n && parts->leaked.n;
+}
+
+/* Every leaked row is one of the items, and there are no more items than rows. */
+static bool part_by_id(struct check_ctx *ctx, const struct leak_set *set,
+                       const struct eval_item *items, size_t n, struct parts *parts)
+{
+    const char **ids = leaked_ids(ctx, set);
+
+    *parts = (struct parts){{.is_binary = true}, {.is_binary = true}};
+    for (size_t i = 0; ids && i < n; i++) {
+        bool is_in = bsearch(&items[i].item, ids, set->n_pairs, sizeof *ids, by_text) != NULL;
+
+        add_item(is_in ? &parts->leaked : &parts->clean, items[i].score);
+    }
+    return ids && (int64_t)n <= set->n_rows && parts->leaked.n == set->n_leaked &&
+           parts->clean.n > 0;
+}
+
 static const char *words_of(struct check_ctx *ctx, const struct part *part)
 {
     struct interval interval = wilson_of_share(part->score / (double)part->n, part->n);
@@ -145,24 +203,16 @@ static const char *words_of(struct check_ctx *ctx, const struct part *part)
 static void score_of(struct check_ctx *ctx, const struct leak_set *set,
                      const struct eval_suite *suite)
 {
-    struct part clean = {.is_binary = true}, leaked = {.is_binary = true};
+    struct parts parts;
     size_t n;
-    int64_t first;
     const struct eval_item *items = facts_eval_items(ctx->facts, suite, &n);
 
-    if (!items || n == 0 || !first_number(items, n, set, &first))
+    if (!items || n == 0 ||
+        (!part_by_id(ctx, set, items, n, &parts) && !part_by_number(set, items, n, &parts)))
         return;
-    for (size_t i = 0; i < n; i++) {
-        int64_t number = 0;
-
-        if (number_parse_int(str_of(items[i].item), &number))
-            add_item(is_leaked(set, number - first) ? &leaked : &clean, items[i].score);
-    }
-    if (!clean.n || !leaked.n)
-        return;
-    struct evidence *e =
-        evidence_add(ctx, "dataset", "%s on %s: %s on the clean rows, %s on the leaked rows",
-                     suite->model, suite->suite, words_of(ctx, &clean), words_of(ctx, &leaked));
+    struct evidence *e = evidence_add(
+        ctx, "dataset", "%s on %s: %s on the clean rows, %s on the leaked rows", suite->model,
+        suite->suite, words_of(ctx, &parts.clean), words_of(ctx, &parts.leaked));
     e->source_id = suite->source_id;
 }
 

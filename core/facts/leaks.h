@@ -10,7 +10,7 @@
 #include "core/facts/audit.h"
 #include "core/facts/run_facts.h"
 
-#define LEAKS_VERSION        1 /* raise when a row could be judged differently */
+#define LEAKS_VERSION        2 /* raise when a row could be judged differently */
 #define LEAK_NEAR_JACCARD    0.8
 #define LEAK_CONTAINMENT     0.8
 #define LEAK_CLUSTER_JACCARD 0.5
@@ -33,6 +33,7 @@ struct leak_pair {
     int64_t row, train_row;           /* in their files, from 0 */
     int32_t n_row, n_train, n_shared; /* shingles; 0 shared: equal as texts alone */
     unsigned flags;                   /* enum leak_flag, without LEAK_CLUSTERED alone */
+    const char *id;                   /* of the test row, as the row says; NULL: it has none */
 };
 double leak_jaccard(const struct leak_pair *pair); /* 1 of an exact copy */
 double leak_containment(const struct leak_pair *pair);

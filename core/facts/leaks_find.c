@@ -7,11 +7,14 @@
 #include "core/base/unicode.h"
 #include "core/facts/leaks_parts.h"
 
-#define NO_ROW UINT32_MAX
+#define NO_ROW    UINT32_MAX
+#define IDS_BYTES ((size_t)128 << 20)
+#define ID_BYTES  256
 
 struct test_row {
     uint32_t text;          /* number of its stripped text in `texts`; NO_ROW: not to be compared */
     uint32_t exact;         /* number of its own text; NO_ROW: not readable */
+    uint32_t id;            /* place of its own name in `ids` + 1; 0: none */
     bool is_short, is_left; /* is_left: more than memory holds */
 };
 
@@ -52,6 +55,7 @@ struct finder {
     struct exact_facts *exact_facts;
     size_t exact_capacity;
     struct test_file test[256];
+    struct buf ids;
     struct leak_columns *columns[LEAK_MAX_SETS];
     bool is_full;
     int32_t file; /* that is read */
@@ -177,12 +181,32 @@ static int index_text(struct finder *f, const struct leak_row *row, struct test_
     return rc;
 }
 
+/* By what name items of an evaluation may call the row. */
+static uint32_t keep_id(struct finder *f, const struct json *line)
+{
+    static const char *const NAMES[] = {"id",  "item_id",     "doc_id",  "idx", "index",
+                                        "uid", "question_id", "task_id", "qid", "uuid"};
+    const uint32_t at = (uint32_t)f->ids.n + 1;
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const struct json *id = json_get(line, NAMES[i]);
+
+        if ((!json_is(id, JSON_STRING) && !json_is(id, JSON_NUMBER)) || id->text.n == 0 ||
+            id->text.n > ID_BYTES || f->ids.n + id->text.n + 1 > IDS_BYTES)
+            continue;
+        buf_str(&f->ids, id->text);
+        buf_putc(&f->ids, '\0');
+        return f->ids.failed ? 0 : at;
+    }
+    return 0;
+}
+
 static int take_test(void *ctx, const struct dataset *dataset, int64_t number, struct leak_row *row,
                      struct error *err)
 {
     struct finder *f = ctx;
     struct test_file *file = &f->test[f->file];
-    struct test_row of = {NO_ROW, NO_ROW, false, false};
+    struct test_row of = {.text = NO_ROW, .exact = NO_ROW};
     bool is_new;
     int rc = grow(&file->rows, &file->capacity, file->n, sizeof *file->rows, err);
 
@@ -197,6 +221,7 @@ static int take_test(void *ctx, const struct dataset *dataset, int64_t number, s
             rc = id_map_add(&f->exacts, row->exact, &of.exact, &is_new, err);
         if (rc == OK && is_new)
             f->exact_facts[of.exact] = (struct exact_facts){-1, 0};
+        of.id = keep_id(f, row->line);
         of.is_short = is_short(row->stripped);
         if (rc == OK && !of.is_short)
             rc = index_text(f, row, &of, err);
@@ -323,8 +348,10 @@ static unsigned flags_of(const struct finder *f, const struct test_row *row)
 static struct leak_pair pair_of(const struct finder *f, size_t file, int64_t number,
                                 const struct test_row *row, unsigned flags)
 {
-    struct leak_pair pair = {
-        .test = f->files->test[file], .row = number, .flags = flags & LEAK_ANY};
+    struct leak_pair pair = {.test = f->files->test[file],
+                             .row = number,
+                             .flags = flags & LEAK_ANY,
+                             .id = row->id ? arena_strdup(f->arena, f->ids.p + row->id - 1) : NULL};
     const struct text_facts *text = row->text == NO_ROW ? NULL : &f->text_facts[row->text];
     const struct near *near = NULL;
 
@@ -431,6 +458,7 @@ static void close_finder(struct finder *f)
     leak_spill_close(f->spill);
     id_map_free(&f->texts);
     id_map_free(&f->exacts);
+    buf_free(&f->ids);
     free(f->text_facts);
     free(f->exact_facts);
     for (size_t i = 0; i < sizeof f->test / sizeof *f->test; i++)
@@ -450,6 +478,7 @@ int leaks_find(struct leak_reader *reader, const struct leak_files *files, struc
     if (rc != OK)
         return rc;
     *f = (struct finder){.reader = reader, .files = files, .arena = arena, .out = out};
+    buf_init(&f->ids, IDS_BYTES);
     for (size_t i = 0; rc == OK && i < files->n_sets; i++)
         rc = leak_columns_open(&f->columns[i], err);
     if (rc == OK)

@@ -18,10 +18,15 @@ static void put_pairs(struct buf *out, const struct leak_set *set)
     for (size_t i = 0; i < set->n_pairs; i++) {
         const struct leak_pair *pair = &set->pairs[i];
 
-        buf_printf(out, "%s[%lld,%lld,%lld,%lld,%d,%d,%d,%u]", i ? "," : "",
+        buf_printf(out, "%s[%lld,%lld,%lld,%lld,%d,%d,%d,%u", i ? "," : "",
                    (long long)pair->test->id, (long long)pair->row,
                    (long long)(pair->train ? pair->train->id : 0), (long long)pair->train_row,
                    pair->n_row, pair->n_train, pair->n_shared, pair->flags);
+        if (pair->id) {
+            buf_putc(out, ',');
+            json_write_string(out, str_of(pair->id));
+        }
+        buf_putc(out, ']');
     }
     buf_puts(out, "],\"leaked\":[");
     for (int64_t i = 0; i < set->n_leaked; i++)
@@ -122,10 +127,13 @@ static bool take_pairs(const struct run_facts *facts, const struct json *list, s
     struct leak_pair *pairs = list ? arena_array(arena, list->n + 1, sizeof *pairs) : NULL;
 
     for (const struct json *item = pairs ? list->child : NULL; item; item = item->next) {
+        const struct json *id = item->child;
         int64_t n[8];
 
         if (!take_numbers(item, n, 8))
             return false;
+        for (int i = 0; i < 8; i++)
+            id = id->next;
         pairs[set->n_pairs++] = (struct leak_pair){.test = dataset_of(facts, n[0]),
                                                    .row = n[1],
                                                    .train = dataset_of(facts, n[2]),
@@ -133,7 +141,8 @@ static bool take_pairs(const struct run_facts *facts, const struct json *list, s
                                                    .n_row = (int32_t)n[4],
                                                    .n_train = (int32_t)n[5],
                                                    .n_shared = (int32_t)n[6],
-                                                   .flags = (unsigned)n[7]};
+                                                   .flags = (unsigned)n[7],
+                                                   .id = id ? text_of(id, arena) : NULL};
         if (!pairs[set->n_pairs - 1].test || !pairs[set->n_pairs - 1].train)
             return false;
     }

@@ -254,6 +254,25 @@ static void a_text_that_is_no_record_of_leaks_is_none(void **state)
         assert_false(leaks_read(run->facts, TEXTS[i], run->arena, &leaks));
 }
 
+static void pairs_know_the_name_of_the_row(void **state)
+{
+    struct imported_run *run = *state;
+    struct buf rows;
+
+    write_train(run);
+    buf_init(&rows, 1 << 16);
+    put_random(&rows, 900, "\"id\": \"clean\", ");
+    put_random(&rows, 3, "\"id\": \"q 3\", ");
+    put_random(&rows, 4, "\"doc_id\": 44, ");
+    put_random(&rows, 5, "");
+    write_file(run, "test.jsonl", &rows);
+    const struct leak_set *set = &compare(run, NULL)->sets[0];
+    assert_int_equal(set->n_pairs, 3);
+    assert_string_equal(set->pairs[0].id, "q 3");
+    assert_string_equal(set->pairs[1].id, "44");
+    assert_null(set->pairs[2].id);
+}
+
 static void sets_go_into_a_file_without_a_name(void **state)
 {
     struct imported_run *run = *state;
@@ -458,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_number_of_threads_gives_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_text_that_is_no_record_of_leaks_is_none, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(pairs_know_the_name_of_the_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sets_go_into_a_file_without_a_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(columns_that_may_be_keys_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seen_rows_are_listed_and_left_out, set_up, tear_down),
