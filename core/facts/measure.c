@@ -28,16 +28,23 @@ static bool is_weight_file(const struct artefact *artefact)
             str_ends(str_of(artefact->path), ".bin") || str_ends(str_of(artefact->path), ".gguf"));
 }
 
+/* Values are read of the whole file or of none of it: a tensor that has none beside others that do is a
+ * view that cannot be read, and no reading changes that. Of a GGUF file only the hash is taken. */
 static bool lacks_values(const struct run_facts *facts, const struct artefact *artefact)
 {
-    size_t n = 0;
+    size_t n = 0, n_unknown = 0;
     const struct tensor *tensors = facts_tensors(facts, artefact, &n);
 
-    for (size_t i = 0; i < n; i++)
-        if (tensors[i].n_values > 0 && isnan(tensors[i].norm) &&
-            tensor_value_bytes(tensors[i].dtype) > 0)
-            return true;
-    return false;
+    if (str_ends(str_of(artefact->path), ".gguf"))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i].n_values <= 0 || tensor_value_bytes(tensors[i].dtype) == 0)
+            continue;
+        if (!isnan(tensors[i].norm))
+            return false;
+        n_unknown++;
+    }
+    return n_unknown > 0;
 }
 
 static bool is_unmeasured(const struct run_facts *facts, const struct artefact *artefact)

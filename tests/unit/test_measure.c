@@ -169,6 +169,24 @@ static void the_next_import_of_the_same_file_knows_its_hash(void **state)
     assert_true(isnan(tensors_of(f)[0].norm));
 }
 
+static void a_gguf_is_hashed_once_although_its_values_stay_unknown(void **state)
+{
+    struct fixture *f = *state;
+    struct unmeasured what;
+    bool did = false;
+
+    tempdir_write(f->folder, "model.gguf", "GGUF, as far as its hash goes", 29);
+    free(f->path);
+    f->path = strdup(tempdir_path(f->folder, "model.gguf"));
+    import_table(f);
+    ask(f);
+    assert_int_equal(measures_refresh(f->facts, f->store, NULL, &did, &f->err), OK);
+    assert_true(did);
+    open_facts(f);
+    facts_unmeasured(f->facts, &what);
+    assert_int_equal(what.n, 0);
+}
+
 static void a_stop_is_no_failure_and_a_lost_file_neither(void **state)
 {
     struct fixture *f = *state;
@@ -191,6 +209,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_asked_for_is_in_the_store_afterwards, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_next_import_of_the_same_file_knows_its_hash, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_gguf_is_hashed_once_although_its_values_stay_unknown, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_stop_is_no_failure_and_a_lost_file_neither, set_up,
                                         tear_down),

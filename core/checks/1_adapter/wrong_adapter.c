@@ -337,7 +337,13 @@ static bool is_adapter_file(const struct artefact *a)
     return strcmp(a->kind, "adapter") == 0 && a->sha256 && artefact_is_weights(a);
 }
 
-/* The other run's adapter with these bytes, in a folder of its own. */
+static bool is_served(const struct artefact *a)
+{
+    return a->role && strcmp(a->role, "served") == 0;
+}
+
+/* The other run's adapter with these bytes, in a folder of its own. That it serves what this run
+ * trained is told of it, not of this run. */
 static const struct artefact *same_in(const struct run_facts *other, const struct artefact *adapter)
 {
     for (size_t i = 0; i < other->n_artefacts; i++) {
@@ -345,7 +351,8 @@ static const struct artefact *same_in(const struct run_facts *other, const struc
         size_t n = other->run.folder ? strlen(other->run.folder) : 0;
 
         if (is_adapter_file(a) && strcmp(a->sha256, adapter->sha256) == 0 &&
-            strcmp(a->path, adapter->path) != 0 && n && strncmp(a->path, other->run.folder, n) == 0)
+            strcmp(a->path, adapter->path) != 0 && n && strncmp(a->path, other->run.folder, n) == 0 &&
+            (!is_served(a) || is_served(adapter)))
             return a;
     }
     return NULL;
