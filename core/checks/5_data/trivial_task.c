@@ -209,11 +209,24 @@ static bool judge_eval_accuracy(struct check_ctx *ctx)
     return true;
 }
 
+/* ORPO, CPO and SimPO weigh the pairs by the model alone: after a fine-tune on the chosen texts all are told
+ * apart from the first row on. */
+static bool is_without_reference(const struct run_facts *facts)
+{
+    const char *loss = facts_text(facts, "loss_type");
+
+    return facts_setting(facts, "simpo_gamma") || facts_setting(facts, "cpo_alpha") ||
+           facts_bool(facts, "reference_free") == 1 || facts_has_curve(facts, "log_odds_ratio") ||
+           (loss && (strstr(loss, "simpo") || strstr(loss, "orpo")));
+}
+
 static bool judge_pairs(struct check_ctx *ctx, const struct data_facts *data)
 {
     static const char *const NAMES[] = {"rewards/accuracies", "eval_rewards/accuracies"};
     double by_length = data ? share_right(&data->pair_rule) : 0.0;
 
+    if (is_without_reference(ctx->facts))
+        return false;
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
         const struct curve *curve = facts_curve(ctx->facts, NAMES[k]);
         ptrdiff_t i = curve ? first_right(curve, ALL_RIGHT, k == 0 ? ROWS_IN_A_ROW : 1) : -1;
