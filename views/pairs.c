@@ -245,8 +245,8 @@ static void say_nothing(struct textflow *flow, const struct run_facts *facts)
 {
     flow_puts(flow, STYLE_UNKNOWN,
               !facts                 ? "no run chosen"
-              : facts_data(facts)    ? "no input stands in several rows with different targets, and no test "
-                                       "row is near a training row"
+              : facts_data(facts)    ? "no input stands in several rows with different targets, and no "
+                                       "test row is near a training row"
                                      : "no training rows: import them (JSONL, JSON, CSV, Parquet or Arrow)");
 }
 
