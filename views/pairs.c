@@ -231,8 +231,8 @@ static const char *kind_text(enum data_group_kind kind)
 static void put_heading(struct state *state, const struct place *place)
 {
     if (place->group)
-        snprintf(state->heading, sizeof state->heading, "%zu of %zu, %s, Jaccard %.2f", state->at + 1, state->n,
-                 kind_text(place->group->kind), place->group->jaccard);
+        snprintf(state->heading, sizeof state->heading, "%zu of %zu, %s, Jaccard %.2f",
+                 state->at + 1, state->n, kind_text(place->group->kind), place->group->jaccard);
     else if (place->pair)
         snprintf(state->heading, sizeof state->heading, "%zu of %zu, training and test, %s %.2f",
                  state->at + 1, state->n, place->pair->flags & LEAK_EXACT ? "equal," : "Jaccard",
