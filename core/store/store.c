@@ -110,6 +110,9 @@ static int open_cache_file(struct store *store, enum health *health, struct erro
         code = health_examine(store->db, expected_cache(&expected), health, &version);
     if (code == SQLITE_OK && (*health == HEALTH_GOOD || *health == HEALTH_EMPTY)) {
         code = make_cache(store, version);
+        /* a step that does not fit what is there: the tables are not those that the version promises */
+        if (code == SQLITE_ERROR)
+            code = SQLITE_CORRUPT;
         *health = health_is_damage(code) ? HEALTH_DAMAGED : HEALTH_GOOD;
     }
     if (code == SQLITE_OK && *health == HEALTH_GOOD)
