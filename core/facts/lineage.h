@@ -57,7 +57,8 @@ const struct lineage *facts_lineage(const struct run_facts *facts);
 
 /* Same base model by name: case and owner aside, without -bnb-4bit, -unsloth-bnb-4bit, -GPTQ, -AWQ,
  * -GGUF and the like; a local path against a hub id by its last component. 1, 0; -1: not to be told
- * (one is empty or a generic folder). */
+ * (one is empty, a generic folder or a shell's variable; one is an Ollama tag and only the tuning
+ * differs, which tags leave out). */
 int base_names_agree(const char *a, const char *b);
 /* One is the instruction-tuned model of the family whose plain base the other is ("Llama-3.1-8B" and
  * "Llama-3.1-8B-Instruct"): an adapter of one does not belong on the other. */

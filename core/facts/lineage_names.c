@@ -143,11 +143,21 @@ static bool same_but_dashes(const char *a, const char *b)
     }
 }
 
+/* "qwen2.5:0.5b": Ollama's own names leave out that most of them are the instruction-tuned model. */
+static bool is_ollama_tag(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    return colon && colon > name && !strchr(colon, '/');
+}
+
 int base_names_agree(const char *a, const char *b)
 {
     char x[NAME_BYTES], y[NAME_BYTES];
 
-    if (!a || !b || !*a || !*b)
+    if (!a || !b || !*a || !*b || strchr(a, '$') || strchr(b, '$'))
+        return -1;
+    if ((is_ollama_tag(a) || is_ollama_tag(b)) && base_names_differ_in_tuning(a, b))
         return -1;
     bool is_name = base_name(a, x), other_is_name = base_name(b, y);
     if (!is_name || !other_is_name)

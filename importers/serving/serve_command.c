@@ -10,6 +10,7 @@
 #include "importers/serving/server_command.h"
 
 #define FILE_BYTES    ((size_t)4 << 20)
+#define SHELLS_MAX    4
 #define MOST_SETTINGS 500       /* variables that are remembered */
 
 enum form { FORM_SCRIPT, FORM_UNIT, FORM_DOCKERFILE, FORM_NONE };
@@ -67,6 +68,7 @@ struct reading {
     struct variable *variables;
     size_t n_variables, capacity;
     int64_t n_commands, n_others;
+    int depth;          /* of shells in shells */
     bool is_choosing;   /* the first pass only finds the command that is read */
     int64_t chosen;     /* the first with an adapter where several start servers; 0: the first */
 };
@@ -150,10 +152,34 @@ static int take_command(struct reading *r, const struct server_command *command,
     return rc == OK ? server_settings_command(r->settings, command, r->err) : rc;
 }
 
+static int read_script(struct reading *r, struct str text, int64_t line);
+
+/* `bash -c "exec vllm serve …"`: what the inner shell reads; NULL: another command. It is shorter than
+ * its own line, so that one in the other comes to an end. */
+static const struct shell_word *inner_script(const struct shell_word *words, size_t n)
+{
+    const char *slash = strrchr(words[0].text, '/');
+    const char *name = slash ? slash + 1 : words[0].text;
+    bool is_shell = strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "zsh") == 0 ||
+                    strcmp(name, "dash") == 0;
+
+    for (size_t i = 1; is_shell && i + 1 < n; i++)
+        if (strcmp(words[i].text, "-c") == 0 || strcmp(words[i].text, "-lc") == 0)
+            return &words[i + 1];
+    return NULL;
+}
+
 static int take_words(struct reading *r, const struct shell_word *words, size_t n)
 {
+    const struct shell_word *inner = n ? inner_script(words, n) : NULL;
     struct server_command command;
 
+    if (inner && r->depth < SHELLS_MAX) {
+        r->depth++;
+        int rc = read_script(r, str_of(inner->text), inner->line);
+        r->depth--;
+        return rc;
+    }
     if (!r->is_choosing)
         take_variables(r, words, n);
     if (n == 0 || !server_command_find(words, n, &command))

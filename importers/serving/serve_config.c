@@ -218,7 +218,8 @@ static int walk(struct reading *r, const struct json *value, int depth, bool is_
     bool is_nested = value->type == JSON_OBJECT || value->type == JSON_ARRAY;
     for (const struct json *child = is_nested ? value->child : NULL; child && rc == OK;
          child = child->next)
-        rc = walk(r, child, depth + 1, is_choosing);
+        if (depth > 0 || !str_starts(child->key, "x-"))     /* compose: a piece for anchors */
+            rc = walk(r, child, depth + 1, is_choosing);
     return rc;
 }
 

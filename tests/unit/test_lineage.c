@@ -42,6 +42,9 @@ static void a_generic_folder_names_no_model(void **state)
     assert_int_equal(base_names_agree("out/checkpoint-200", "Qwen/Qwen2.5-7B"), -1);
     assert_int_equal(base_names_agree("", "Qwen/Qwen2.5-7B"), -1);
     assert_int_equal(base_names_agree(NULL, "x"), -1);
+    assert_int_equal(base_names_agree("$MODEL", "Qwen/Qwen2.5-7B"), -1);
+    assert_int_equal(base_names_agree("qwen2.5:0.5b", "Qwen/Qwen2.5-0.5B-Instruct"), -1);
+    assert_int_equal(base_names_agree("qwen2.5:7b", "Qwen/Qwen2.5-0.5B-Instruct"), 0);
     assert_int_equal(base_names_agree("base", "base"), 1);
 }
 
