@@ -472,11 +472,11 @@ int leaks_find(struct leak_reader *reader, const struct leak_files *files, struc
                struct leaks *out, struct error *err)
 {
     struct finder *f = calloc(1, sizeof *f);
-    int rc = f ? OK : no_memory(err);
+    int rc = OK;
 
     *out = (struct leaks){0};
-    if (rc != OK)
-        return rc;
+    if (!f)
+        return no_memory(err);
     *f = (struct finder){.reader = reader, .files = files, .arena = arena, .out = out};
     buf_init(&f->ids, IDS_BYTES);
     for (size_t i = 0; rc == OK && i < files->n_sets; i++)

@@ -1,9 +1,9 @@
 /* The values of tensors: what a dtype's bytes mean, and sums over them as they are streamed.
  *
  * F64, F32, F16, BF16, the 8-bit floats of safetensors and whole numbers up to 64 bits are
- * measured; packed ones (F4, F6), BOOL and C64 have a width and no values of ours. Bytes are little-endian. The
- * norm is the Frobenius norm in double precision; what is not finite stays out of it and is
- * counted. */
+ * measured; packed ones (F4, F6), BOOL and C64 have a width and no values of ours. Bytes are
+ * little-endian. The norm is the Frobenius norm in double precision; what is not finite stays out of it
+ * and is counted. */
 #ifndef CORE_READ_TENSOR_VALUES_H
 #define CORE_READ_TENSOR_VALUES_H
 

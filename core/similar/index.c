@@ -498,7 +498,7 @@ int similar_ask_own(const struct similar_index *index, struct similar_asker *ask
                     struct error *err)
 {
     const size_t n = index->sets.places[row].n;
-    const uint64_t *set;
+    const uint64_t *set = NULL;
     int rc = ready(index, asker, err);
 
     if (rc == OK)

@@ -75,10 +75,11 @@ static int new_block(struct set_list *list, const struct similar_options *option
         if (rc != OK)
             return rc;
     }
-    uint64_t *items = malloc(bytes);
-    if (!items)
+    struct set_block *block = &list->blocks[list->n_blocks];
+    *block = (struct set_block){.items = malloc(bytes), .capacity = capacity};
+    if (!block->items)
         return no_memory(err);
-    list->blocks[list->n_blocks++] = (struct set_block){items, 0, capacity};
+    list->n_blocks++;
     list->n_held += bytes;
     return OK;
 }

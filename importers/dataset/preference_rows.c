@@ -323,7 +323,9 @@ void preference_rows_row(struct preference_rows *rows, const struct json_row *ro
     for (size_t i = 0; i < n; i++) {
         bool is_null = !row->fields[i].is_quoted && str_is(row->fields[i].text, "null");
         names[i] = row->fields[i].key;
-        texts[i] = is_null ? (struct str){0} : row->fields[i].text;
+        texts[i] = row->fields[i].text;
+        if (is_null)
+            texts[i] = (struct str){0};
     }
     preference_rows_cells(rows, names, texts, n, row->line, number);
 }

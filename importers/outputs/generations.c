@@ -93,8 +93,12 @@ static int64_t hash_of(struct str text)
 static void look(const struct json *row, const struct json *output, struct generation *made)
 {
     const struct json *prompt = text_at(row, "prompt");
-    struct str text = prompt ? prompt->text : (struct str){0};
-    struct str user = text.n ? (struct str){0} : generation_row_prompt(row);
+    struct str text = {0}, user = {0};
+
+    if (prompt)
+        text = prompt->text;
+    if (!text.n)
+        user = generation_row_prompt(row);
 
     made->prompt_hash = generation_row_key(row);
     if (!output)

@@ -272,7 +272,8 @@ static void with_modules(struct fake_run *run)
 
     for (size_t i = 0; i < 3; i++)
         tensors[i] = (struct tensor){.name = NAMES[i], .dtype = "", .shape = "", .norm = NAN,
-                                     .n_values = NONE, .n_nonzero = NONE, .n_nonfinite = NONE, .delta_norm = NAN};
+                                     .n_values = NONE, .n_nonzero = NONE, .n_nonfinite = NONE,
+                                     .delta_norm = NAN};
     fake_artefact(run, "modules", "module_names.txt", NONE);
     fake_tensors(run, tensors, 3);
 }

@@ -334,7 +334,8 @@ static const struct config_change WARMER[] = {{"warmup_steps", "10", "200", 6}};
 static const struct revision COMMITS[] = {
     {.commit = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", .subject = "warm up longer",
      .status = "modified", .blob = "b", .changes = WARMER, .n_changes = 1},
-    {.commit = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .subject = "first", .status = "added", .blob = "a"},
+    {.commit = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .subject = "first",
+     .status = "added", .blob = "a"},
 };
 
 struct given {
