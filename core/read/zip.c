@@ -198,12 +198,16 @@ static int open_part(struct zip_file_reader *reader, size_t i, struct error *err
 int zip_reader_part(struct zip_file_reader *reader, const char *suffix, int64_t offset, void *out,
                     size_t n, size_t *got, struct error *err)
 {
-    size_t i = 0;
+    size_t i = reader->n, n_seen = 0;
 
+    /* Members are asked for in about their order: the search goes on from the last one. */
     *got = 0;
-    while (i < reader->n && !str_ends(str_of(zip_reader_name(reader, i)), suffix))
-        i++;
-    if (i == reader->n)
+    for (; n_seen < reader->n; n_seen++) {
+        i = (reader->part_index + n_seen) % reader->n;
+        if (str_ends(str_of(zip_reader_name(reader, i)), suffix))
+            break;
+    }
+    if (n_seen == reader->n)
         return error_set(err, E_NOTFOUND, "no zip member that ends with %s", suffix);
     int rc = open_part(reader, i, err);
     if (rc != OK)
