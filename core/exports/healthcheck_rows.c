@@ -235,7 +235,7 @@ static int take(struct choice *choice, const struct candidate *chosen, struct au
                 struct error *err)
 {
     struct health *health = choice->health;
-    const struct json *row;
+    const struct json *row = NULL;
     struct row_place place;
     struct error why = {0};
     struct asked asked;

@@ -170,7 +170,7 @@ static void drop_tuning(char *name)
 {
     static const char *const WORDS[] = {"instruct", "it", "chat", "instruction"};
     static const char *const PLAIN[] = {"base", "pt", "pretrained"};
-    char kept[NAME_BYTES];
+    char kept[NAME_BYTES] = "";
     size_t n = 0;
     struct str rest = str_of(name), part;
 
