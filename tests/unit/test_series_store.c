@@ -305,20 +305,6 @@ static void thousands_of_series_stay_within_memory(void **state)
     }
 }
 
-static void more_metrics_than_any_log_has_are_refused(void **state)
-{
-    struct fixture *f = *state;
-    char name[32];
-    int rc = OK, handle, i;
-
-    for (i = 0; rc == OK && i < 30000; i++) {
-        snprintf(name, sizeof name, "m%d", i);
-        rc = sink_series(f->sink, name, NULL, &handle, &f->err);
-    }
-    assert_int_equal(rc, E_LIMIT);
-    assert_true(i > 1000);
-}
-
 static void an_unknown_series_has_no_points(void **state)
 {
     struct fixture *f = *state;
@@ -443,7 +429,6 @@ int main(void)
         TEST(metrics_of_the_same_rows_share_their_counts),
         TEST(a_series_knows_its_greatest_step_and_its_last_value),
         TEST(thousands_of_series_stay_within_memory),
-        TEST(more_metrics_than_any_log_has_are_refused),
         TEST(an_unknown_series_has_no_points),
         TEST(a_small_arena_is_an_error_not_half_a_series),
         cmocka_unit_test(columns_refuse_bytes_that_they_did_not_make),
