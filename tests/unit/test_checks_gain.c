@@ -131,7 +131,7 @@ static void one_side_alone_is_not_known(void **state)
 /* Four gained, none lost of 100: the interval leaves 0 out, the exact test has p = 0.125. */
 static void few_that_differ_have_to_pass_the_exact_test(void **state)
 {
-    static char names[100][8];
+    static char names[100][24];
     struct eval_item base[100] = {{0}}, tuned[100];
     struct fake_run *run = fake_run_new(KIND_SFT);
 
@@ -155,7 +155,7 @@ static void few_that_differ_have_to_pass_the_exact_test(void **state)
 static void repeated_items_count_once_by_their_group(void **state)
 {
     enum { SAMPLES = 60, EPOCHS = 100 };
-    static char names[SAMPLES * EPOCHS][16], groups[SAMPLES][8];
+    static char names[SAMPLES * EPOCHS][40], groups[SAMPLES][24];
     static struct eval_item base[SAMPLES * EPOCHS], tuned[SAMPLES * EPOCHS];
     struct fake_run *run = fake_run_new(KIND_SFT);
 
