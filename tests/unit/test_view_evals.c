@@ -15,7 +15,7 @@ enum { N_ITEMS = 40 };
 
 static void add_items(struct pane *pane, const char *model, int right, int flipped)
 {
-    static char names[N_ITEMS][8];
+    static char names[N_ITEMS][24];
     struct eval_item items[N_ITEMS] = {{0}};
 
     for (int i = 0; i < N_ITEMS; i++) {
