@@ -26,7 +26,7 @@ COMMON   := $(WARNINGS) -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFLATLINE_VERS
 
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_debug   := -O0 -g -fPIE
-CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DFLATLINE_ARENA_MALLOC -fPIE
+CFLAGS_asan    := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DFLATLINE_ARENA_MALLOC -fPIE
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fPIE
 LDFLAGS_release := -pie
 LDFLAGS_debug   := -pie
