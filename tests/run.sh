@@ -12,23 +12,34 @@ failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+jobs=$(nproc 2> /dev/null || echo 1)
+
+# The programs need nothing of each other: as many at once as there are processors.
 unit() {
+    results=$(mktemp -d)
     for program in "$B"/tests/unit/$1; do
         [ -x "$program" ] || continue
         case "$program" in *.o | *.d) continue ;; esac
-        name=$(basename "$program")
-        case "$2:$name" in quick:test_fault_* | quick:test_terminal_*) continue ;; esac
-        if "$program" > "$log" 2>&1; then status=ok; else status=FAILED; fi
-        good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-        bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+        case "$2:$(basename "$program")" in quick:test_fault_* | quick:test_terminal_*) continue ;; esac
+        echo "$program"
+    done | xargs -P "$jobs" -I '{}' sh -c '
+        name=$2/$(basename "$1")
+        if "$1" > "$name.log" 2>&1; then echo ok; else echo FAILED; fi > "$name.status"' sh '{}' "$results"
+    for file in "$results"/*.status; do
+        [ -f "$file" ] || continue
+        status=$(cat "$file")
+        out=${file%.status}.log
+        good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$out" | awk '{s += $1} END {print s + 0}')
+        bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$out" | awk '{s += $1} END {print s + 0}')
         if [ "$status" = FAILED ] && [ "$bad" = 0 ]; then bad=1; fi
         passed=$((passed + good))
         failed=$((failed + bad))
         if [ "$status" = FAILED ]; then
-            cat "$log"
-            echo "$name: FAILED"
+            cat "$out"
+            echo "$(basename "$file" .status): FAILED"
         fi
     done
+    rm -rf "$results"
 }
 
 runner() {
