@@ -11,6 +11,7 @@
 #include "core/exports/row_prompt.h"
 #include "core/read/rows.h"
 #include "core/text/conversation.h"
+#include "core/text/text_size.h"
 
 enum { FEWEST_TOKENS = 8, MOST_TOKENS = 40, MOST_ROWS = 20000, PREFIX_WORDS = 8 };
 
@@ -44,17 +45,6 @@ struct str health_first_words(struct str text, int n_words)
             at++;
     }
     return str_first(rest, at);
-}
-
-/* CHECKS.md F-LEN. */
-static int64_t estimated_tokens(struct str text)
-{
-    double words = 1.3 * (double)output_words(text), characters = 0;
-
-    for (size_t i = 0; i < text.n; i++)
-        characters += ((unsigned char)text.p[i] & 0xC0) != 0x80;
-    double most = words > characters / 4 ? words : characters / 4;
-    return (int64_t)most + (most > (double)(int64_t)most);
 }
 
 /* ---- A row's question and answer ---- */
@@ -123,7 +113,7 @@ static void read_row(const struct json *row, struct arena *arena, struct asked *
 static void consider(struct choice *choice, const struct asked *asked, const struct row_place *place)
 {
     struct str answer = str_trim(asked->answer);
-    int64_t n_tokens = estimated_tokens(answer);
+    int64_t n_tokens = text_size_tokens(text_size_of(answer));
     double overlap;
 
     if (!asked->messages.p || n_tokens < FEWEST_TOKENS || n_tokens > MOST_TOKENS ||

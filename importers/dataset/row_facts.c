@@ -2,59 +2,21 @@
  * row of an unknown form has no facts. */
 #include "importers/dataset/row_facts.h"
 
+#include "core/text/text_size.h"
 #include "importers/dataset/token_rows.h"
-
-/* Words and characters: sums, so that parts can be added. */
-struct amount {
-    double words, characters;
-};
 
 struct part {
     bool is_there; /* the field exists */
     bool is_blank; /* null, "", white space only */
-    struct amount amount;
+    struct text_size size;
 };
-
-static bool is_space(unsigned char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 static void add_text(struct str text, struct part *part)
 {
-    bool in_word = false;
+    struct text_size size = text_size_of(text);
 
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        bool is_blank = is_space(c);
-        part->amount.characters += (c & 0xC0) != 0x80;
-        part->amount.words += !is_blank && !in_word;
-        in_word = !is_blank;
-        part->is_blank = part->is_blank && is_blank;
-    }
-}
-
-static double rounded_up(double x)
-{
-    double whole = (double)(int64_t)x;
-
-    return whole < x ? whole + 1.0 : whole;
-}
-
-/* F-LEN: max(ceil(1.3 words), ceil(characters / 4)). */
-static int32_t tokens_of(struct amount amount)
-{
-    double by_words = rounded_up(1.3 * amount.words);
-    double by_characters = rounded_up(amount.characters / 4.0);
-    double tokens = by_words > by_characters ? by_words : by_characters;
-
-    return tokens > 2147483647.0 ? INT32_MAX : (int32_t)tokens;
-}
-
-static void add_amount(struct amount *sum, struct amount more)
-{
-    sum->words += more.words;
-    sum->characters += more.characters;
+    part->is_blank = part->is_blank && size.words == 0;
+    part->size = text_size_sum(part->size, size);
 }
 
 /* ---- A value as text: a string, or parts of a multimodal message ---- */
@@ -118,7 +80,7 @@ static bool calls_tools(const struct json *turn)
 struct talk {
     uint32_t flags;
     bool has_assistant;
-    struct amount all, before_answer;
+    struct text_size all, before_answer;
 };
 
 static bool is_talk(const struct json *value)
@@ -141,9 +103,9 @@ static void read_turn(const struct json *turn, struct talk *talk)
     } else if (speaker == SPEAKER_USER && part.is_blank) {
         talk->flags |= SAMPLE_EMPTY_PROMPT;
     }
-    add_amount(&talk->all, part.amount);
+    talk->all = text_size_sum(talk->all, part.size);
     if (!talk->has_assistant)
-        add_amount(&talk->before_answer, part.amount);
+        talk->before_answer = text_size_sum(talk->before_answer, part.size);
 }
 
 static struct talk read_talk(const struct json *turns)
@@ -177,11 +139,11 @@ static void nothing_known(struct sample *out)
     out->n_tokens = out->n_prompt_tokens = out->n_trained = -1;
 }
 
-static void put_lengths(struct sample *out, struct amount prompt, struct amount all)
+static void put_lengths(struct sample *out, struct text_size prompt, struct text_size all)
 {
     out->flags |= SAMPLE_ESTIMATED;
-    out->n_prompt_tokens = tokens_of(prompt);
-    out->n_tokens = tokens_of(all);
+    out->n_prompt_tokens = text_size_tokens(prompt);
+    out->n_tokens = text_size_tokens(all);
 }
 
 static void conversation(const struct json *turns, struct sample *out)
@@ -192,30 +154,30 @@ static void conversation(const struct json *turns, struct sample *out)
     put_lengths(out, talk.before_answer, talk.all);
 }
 
-/* A prompt or an answer that may be a text or turns; its blankness and its amount. */
+/* A prompt or an answer that may be a text or turns; its blankness and its size. */
 static struct part side(const struct json *value, bool is_answer)
 {
     if (!is_talk(value))
         return part_of(value);
     struct talk talk = read_talk(value);
     uint32_t bad = is_answer ? SAMPLE_EMPTY_ANSWER : SAMPLE_EMPTY_PROMPT;
-    return (struct part){.is_there = true, .is_blank = (talk.flags & bad) != 0, .amount = talk.all};
+    return (struct part){.is_there = true, .is_blank = (talk.flags & bad) != 0, .size = talk.all};
 }
 
 static void with_answers(struct part prompt, const struct part *answers, size_t n,
                          struct sample *out)
 {
-    struct amount all = prompt.amount, longest = {0, 0};
+    struct text_size all = prompt.size, longest = {0, 0};
 
     out->flags = prompt.is_there && prompt.is_blank ? SAMPLE_EMPTY_PROMPT : 0u;
     for (size_t i = 0; i < n; i++) {
         if (answers[i].is_there && answers[i].is_blank)
             out->flags |= SAMPLE_EMPTY_ANSWER;
-        if (answers[i].amount.characters > longest.characters)
-            longest = answers[i].amount;
+        if (answers[i].size.characters > longest.characters)
+            longest = answers[i].size;
     }
-    add_amount(&all, longest);
-    put_lengths(out, prompt.amount, all);
+    all = text_size_sum(all, longest);
+    put_lengths(out, prompt.size, all);
 }
 
 /* The row as its named parts, whatever it was read from. */
@@ -234,12 +196,12 @@ static void decide(const struct row *row, struct sample *out)
         with_answers(row->prompt, &row->completion, 1, out);
     } else if (row->instruction.is_there && row->output.is_there) {
         /* Either of instruction and input may be empty, not both. */
-        add_amount(&asked.amount, row->input.amount);
+        asked.size = text_size_sum(asked.size, row->input.size);
         asked.is_blank = asked.is_blank && (!row->input.is_there || row->input.is_blank);
         with_answers(asked, &row->output, 1, out);
     } else if (row->text.is_there) {
         out->flags = row->text.is_blank ? SAMPLE_EMPTY_ANSWER : 0u;
-        put_lengths(out, (struct amount){0, 0}, row->text.amount);
+        put_lengths(out, (struct text_size){0, 0}, row->text.size);
     } else if (row->prompt.is_there) {
         with_answers(row->prompt, NULL, 0, out);
     }
