@@ -29,7 +29,7 @@ static const struct action ACTIONS[] = {
     {0, NULL, NULL, NULL},
 };
 
-enum line_kind { LINE_STAGE, LINE_CHECK, LINE_REST, LINE_LATER };
+enum line_kind { LINE_STAGE, LINE_CHECK, LINE_REST };
 
 struct line {
     enum line_kind kind;
@@ -85,8 +85,6 @@ static void add_checks(const struct view *view, struct state *state, const struc
     bool folds = !state->unfolded && stage->n + N_STAGES > (size_t)fold_rows(view);
     bool has_rest = false;
 
-    if (stage->n == 0)
-        add_line(state, (struct line){LINE_LATER, index, -1});
     for (size_t i = stage->first; i < stage->first + stage->n; i++) {
         const struct verdict_row *row = &view->desk->verdicts->rows[i];
 
@@ -250,7 +248,6 @@ static void draw_line(const struct view *view, struct canvas *canvas, int row, s
 {
     const struct state *state = view->state;
     const struct line *line = &state->lines[i];
-    const char *later;
 
     switch (line->kind) {
     case LINE_STAGE:
@@ -261,10 +258,6 @@ static void draw_line(const struct view *view, struct canvas *canvas, int row, s
         break;
     case LINE_REST:
         draw_rest(view, canvas, row, line->stage);
-        break;
-    case LINE_LATER:
-        later = view->desk->verdicts->stages[line->stage].comes_later;
-        canvas_puts(canvas, row, 3, STYLE_DIM, later ? later : "no checks");
         break;
     }
     if (i == state->cursor)

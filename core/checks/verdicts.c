@@ -8,8 +8,6 @@
 #include "core/checks/registry.h"
 #include "core/store/store.h"
 
-static const char COMES_LATER[] = "checks of this stage come with a later version";
-
 static void fill_row(struct verdict_row *row, const struct check *check,
                      const struct check_result *results, size_t n)
 {
@@ -97,13 +95,6 @@ static void mark(struct verdict_row *rows, size_t n, struct arena *arena)
     }
 }
 
-/* How many checks the checklist has, stage by stage (CHECKS.md section 3). */
-static const size_t CHECKLIST[N_STAGES] = {
-    [STAGE_FINISHED] = 21,  [STAGE_ADAPTER] = 7, [STAGE_PROMPTS] = 7,
-    [STAGE_SUPERVISED] = 17, [STAGE_EVAL_POWER] = 4, [STAGE_DATA] = 3,
-    [STAGE_LEAK] = 2,       [STAGE_PREFERENCE] = 9, [STAGE_HYPERPARAMETERS] = 5,
-};
-
 static void fill_stages(struct verdicts *out)
 {
     for (int s = 0; s < N_STAGES; s++) {
@@ -118,11 +109,6 @@ static void fill_stages(struct verdicts *out)
             if (!row->dismissed && row->result.verdict > stage->verdict)
                 stage->verdict = row->result.verdict;
         }
-        stage->n_later = CHECKLIST[s] > stage->n ? CHECKLIST[s] - stage->n : 0;
-        if (stage->n == 0)
-            stage->comes_later = COMES_LATER;
-        if (stage->n == 0 || (stage->n_later && stage->verdict == VERDICT_PASS))
-            stage->verdict = VERDICT_UNKNOWN;
     }
 }
 

@@ -17,11 +17,8 @@ struct verdict_row {
 
 struct stage_row {
     enum stage stage;
-    enum verdict verdict;               /* the worst of its checks; UNKNOWN for a stage without checks yet */
+    enum verdict verdict;               /* the worst of its checks */
     size_t first, n;                    /* its rows */
-    size_t n_later;                     /* checks of the checklist that are not there yet: without them
-                                           a stage is not "ok" */
-    const char *comes_later;            /* one line for a stage whose checks are not there yet, or NULL */
 };
 
 struct verdicts {

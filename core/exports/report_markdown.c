@@ -234,8 +234,7 @@ static void write_summary(struct buf *out, const struct report_run *run)
         buf_printf(out, "| %s %s | %s | %s |\n", stage_key(verdicts->stages[i].stage),
                    stage_name(verdicts->stages[i].stage),
                    stage_question(verdicts->stages[i].stage),
-                   verdicts->stages[i].comes_later ? "not checked by this version"
-                                                   : report_word(verdicts->stages[i].verdict));
+                   report_word(verdicts->stages[i].verdict));
 }
 
 static void write_not_excluded(struct buf *out, const struct report_run *run)

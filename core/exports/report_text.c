@@ -135,15 +135,9 @@ static void write_stage(struct buf *out, const struct report_run *run, const str
         counts[run->verdicts.rows[i].result.verdict]++;
     buf_printf(out, "  %s %-20s %s%-4s%s", stage_key(stage->stage), stage_name(stage->stage),
                colour(run, stage->verdict), report_word(stage->verdict), plain(run));
-    if (stage->comes_later) {
-        buf_printf(out, "  %s\n", stage->comes_later);
-        return;
-    }
     for (int v = VERDICT_FAIL; v >= VERDICT_NOT_APPLICABLE; v--)
         if (counts[v])
             buf_printf(out, "  %zu %s", counts[v], report_word((enum verdict)v));
-    if (stage->n_later)
-        buf_printf(out, "  %zu not checked by this version", stage->n_later);
     buf_putc(out, '\n');
 }
 

@@ -77,10 +77,8 @@ static void count_stages(struct pane *pane)
             if (!row->dismissed && row->result.verdict > stage->verdict)
                 stage->verdict = row->result.verdict;
         }
-        if (stage->n == 0) {
+        if (stage->n == 0)
             stage->verdict = VERDICT_UNKNOWN;
-            stage->comes_later = "in a later version";
-        }
     }
 }
 

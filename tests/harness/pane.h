@@ -36,7 +36,7 @@ void pane_free(struct pane *pane);
 struct verdict_row *pane_check(struct pane *pane, enum stage stage, const char *id,
                                enum verdict verdict);
 /* Counts what was added and gives it to the desk: stages, roots, the first root at FAIL (else at
- * WARN) as the headline. A stage without checks comes later. */
+ * WARN) as the headline. */
 void pane_checklist(struct pane *pane);
 /* Fifteen checks with everything a checklist can have: nan-onset leads, loss-flat and
  * run-incomplete follow, flat-all-masked is not decided, overfit is dismissed. */

@@ -235,16 +235,6 @@ static void without_a_fault_the_cheapest_import_is_named(void **state)
     assert_non_null(strstr(text, "trainer_state.json"));
 }
 
-static void a_stage_that_comes_later_says_so_when_opened(void **state)
-{
-    struct pane *pane = *state;
-
-    pane_usual_checklist(pane);
-    pane_load(pane, 30, 38);
-    pane_act(pane, "stage-1");
-    assert_non_null(strstr(pane_drawn(pane, false), "in a later version"));
-}
-
 static void seen_and_dismissed_checks_are_marked(void **state)
 {
     struct pane *pane = *state;
@@ -336,7 +326,6 @@ int main(void)
         TEST(quiet_checks_fold_where_they_do_not_fit),
         TEST(the_cause_is_named_with_what_it_explains),
         TEST(without_a_fault_the_cheapest_import_is_named),
-        TEST(a_stage_that_comes_later_says_so_when_opened),
         TEST(seen_and_dismissed_checks_are_marked),
         TEST(search_finds_folded_checks_and_goes_there),
         TEST(the_cursor_stays_while_numbers_change_and_starts_anew_for_another_run),
