@@ -4,7 +4,9 @@
  *     {"must": {"lr-zero": "fail"}, "headline": "lr-zero"}
  *
  * Of several runs in a folder one has to fulfil it, each with a value of its own. "headline": null
- * says that nothing is named. ONLY=<check id> in the environment looks at that check's folders. */
+ * says that nothing is named. ONLY=<check id> in the environment looks at that check's folders.
+ * Every check has one that finds something, one that passes, one that cannot tell, and a line of the
+ * README. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "core/checks/registry.h"
 #include "core/checks/runner.h"
 #include "core/checks/verdicts.h"
 #include "core/read/json.h"
@@ -190,9 +193,66 @@ static void every_folder_gets_its_verdict(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+static bool has_folder(const char *check, const char *kind)
+{
+    char path[300];
+    const struct dirent *entry;
+    bool is_there = false;
+
+    snprintf(path, sizeof path, FOLDERS "/%.200s", check);
+    DIR *dir = opendir(path);
+    while (dir && (entry = readdir(dir)))
+        is_there |= strncmp(entry->d_name, kind, strlen(kind)) == 0;
+    if (dir)
+        closedir(dir);
+    return is_there;
+}
+
+static void every_check_has_its_folders(void **state)
+{
+    int n_lacking = 0;
+
+    (void)state;
+    for (size_t i = 0; i < check_count(); i++) {
+        const char *id = check_at(i)->id;
+        bool finds = has_folder(id, "fail-") || has_folder(id, "warn-");
+
+        if (finds && has_folder(id, "pass-") && has_folder(id, "unknown-"))
+            continue;
+        print_error("%s lacks a folder that %s\n", id,
+                    !finds ? "finds something" : !has_folder(id, "pass-") ? "passes" : "cannot tell");
+        n_lacking++;
+    }
+    assert_int_equal(n_lacking, 0);
+}
+
+static void every_check_has_its_line_in_the_readme(void **state)
+{
+    static char readme[1 << 18];
+    FILE *file = fopen("README.md", "r");
+
+    (void)state;
+    assert_non_null(file);
+    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
+    fclose(file);
+    for (size_t i = 0; i < check_count(); i++) {
+        const struct check *check = check_at(i);
+        char line[400];
+
+        snprintf(line, sizeof line, "\n| %s | `%s` | %s |\n", stage_key(check->stage), check->id,
+                 check->title);
+        if (!strstr(readme, line))
+            fail_msg("README.md lacks the line%s", line);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_folder_gets_its_verdict)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_folder_gets_its_verdict),
+        cmocka_unit_test(every_check_has_its_folders),
+        cmocka_unit_test(every_check_has_its_line_in_the_readme),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
