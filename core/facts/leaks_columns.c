@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/number.h"
+#include "core/facts/column_kinds.h"
 #include "core/facts/leaks_parts.h"
 
 #define MAX_COLUMNS    64
@@ -63,59 +64,6 @@ void leak_columns_close(struct leak_columns *columns)
     free(columns);
 }
 
-/* ---- Names ---- */
-
-static bool is_one_of(struct str name, const char *const *names)
-{
-    for (; *names; names++)
-        if (str_is_ignoring_case(name, *names))
-            return true;
-    return false;
-}
-
-/* Input, target and conversation, by the names that trainers know. */
-static bool is_content(struct str name)
-{
-    static const char *const NAMES[] = {
-        "messages",  "conversations", "conversation", "prompt",      "completion",
-        "chosen",    "rejected",      "label",        "labels",      "class",
-        "target",    "targets",       "text",         "content",     "input",
-        "inputs",    "output",        "outputs",      "instruction", "system",
-        "history",   "question",      "answer",       "answers",     "query",
-        "response",  "context",       "passage",      "sentence",    "sentence1",
-        "sentence2", "premise",       "hypothesis",   "assistant",   "expected",
-        "reference", "solution",      "summary",      "tools",       "tool_calls",
-        "images",    "label_text",    "label_name",   "score",       NULL};
-
-    return is_one_of(name, NAMES);
-}
-
-/* Groups that are meant to recur on both sides. */
-static bool is_meant_to_recur(struct str name)
-{
-    static const char *const NAMES[] = {
-        "language", "lang",   "locale",  "category", "subcategory", "topic", "task",   "task_name",
-        "type",     "kind",   "tag",     "tags",     "domain",      "split", "level",  "difficulty",
-        "model",    "date",   "year",    "month",    "day",         "time",  "source", "dataset",
-        "license",  "format", "version", "status",   "country",     "role",  "style",  NULL};
-    const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
-
-    return is_one_of(dot ? str_skip(name, (size_t)(dot - name.p) + 1) : name, NAMES);
-}
-
-static bool is_key_name(struct str name)
-{
-    static const char *const WORDS[] = {
-        "user",         "author",  "customer", "doc",   "page",     "session",
-        "conversation", "thread",  "url",      "host",  "template", "source_id",
-        "sourceid",     "patient", "case",     "group", NULL};
-
-    for (const char *const *word = WORDS; *word; word++)
-        if (str_has_ignoring_case(name, *word))
-            return true;
-    return false;
-}
-
 /* ---- Counting ---- */
 
 static struct column *column_of(struct leak_columns *columns, struct str name, bool is_test)
@@ -126,7 +74,7 @@ static struct column *column_of(struct leak_columns *columns, struct str name, b
     if (!is_test || columns->n == MAX_COLUMNS || name.n > LONGEST_BYTES)
         return NULL;
     struct column *column = &columns->items[columns->n];
-    *column = (struct column){.name = strndup(name.p, name.n), .is_key_by_name = is_key_name(name)};
+    *column = (struct column){.name = strndup(name.p, name.n), .is_key_by_name = column_is_key_name(name)};
     if (!column->name)
         return NULL;
     buf_init(&column->texts, TEXT_BYTES);
@@ -216,7 +164,7 @@ int leak_columns_add(struct leak_columns *columns, const struct json *line, bool
     int rc = OK;
 
     for (const struct json *value = line->child; rc == OK && value; value = value->next) {
-        if (is_content(value->key))
+        if (column_is_content(value->key))
             continue;
         rc = value->type == JSON_OBJECT ? add_object(columns, value, is_test, err)
                                         : add_member(columns, value->key, value, is_test, err);
@@ -238,7 +186,7 @@ static bool may_be_key(const struct column *column)
         return false;
     if (column->is_key_by_name)
         return true;
-    return column->n_numbers * 2 < n && !is_meant_to_recur(name) &&
+    return column->n_numbers * 2 < n && !column_is_meant_to_recur(name) &&
            (double)n >= FEWEST_GROUPED * (double)column->n_groups;
 }
 
