@@ -15,18 +15,34 @@
  * A row that cannot be read has flag 8, zeros for hashes and counts, null for class and bands, [] and {}.
  *
  * What B25 leaves open:
+ *   which rows          those of the files as rows.h gives them, blank lines not counted. Not readable: no
+ *                       JSON object, broken JSON or UTF-8, nested deeper than 200, a line above 64 MiB
+ *   broken text         a lone surrogate counts as the three bytes that Python's surrogatepass writes
+ *                       (n_bytes); where text is normalised or written each of them is one U+FFFD
+ *   common text         of all training rows that can be read; of no other split
  *   n_words, n_bytes    of the normal text that `exact` hashes without its target: the normalised input's
  *                       words, and the bytes of input + target as they are in the row
  *   n_shingles, bands   of the stripped text (normalised input + " " + target, common text stripped)
- *   class               the target as it is, ends trimmed of white space, when it has 1 … 64 bytes so
+ *   n_tokens            of input and of target as they are, each by itself, without special tokens
+ *   class               the target as it is, ends trimmed of ASCII white space, when it has 1 … 64 bytes so
+ *                       and is UTF-8
  *   opening             words of the normalised input as they stand, joined by one blank
- *   groups              decided by each row alone: a text of 1 … 512 bytes or a number, of a column or of a
- *                       member of an object ("metadata.user"), that is no content and not meant to recur
- *                       (the name lists of C6.2); a number only where its column's name says that it is a
- *                       key; hash of the value's text as JSON gives it. Keys in the order of the row
- *   group_columns       all that occur, sorted by bytes; columns likewise
- *   crowded             [{"band":0,"hash":"1","rows":10001}], by band, then hash
- *   splits              "train" first, then as given; files by name, without their folder
+ *   groups              decided by each row alone: a text or a number of 1 … 512 bytes, of a column or of a
+ *                       member of an object ("metadata.user", 127 bytes at most), the first 64 of the row;
+ *                       of no column that is content; of any column whose name says that it is a key,
+ *                       else a text only that is no number and whose column is not meant to recur (the
+ *                       name lists of C6.2, ASCII case ignored); hash of the value's text as JSON gives it.
+ *                       Keys in the order of the row
+ *   flags               those of row_parts.h; rows of one text alone have no input that could be empty
+ *   columns             names of the first level in all readable rows, sorted by bytes; group_columns: all
+ *                       that occur in groups, likewise. At most 4096 of each: the first by bytes; of 512
+ *                       bytes at most
+ *   candidates          rows whose normalised input is empty do not count as one input
+ *   crowded             [{"band":0,"hash":"1","rows":10001}], by band, then hash (as a number); rows of all
+ *                       splits count, also when one split has them all
+ *   splits              "train" first, then as given; files by name, without their folder; rows: all, also
+ *                       those that are not readable
+ *   made_by, version    the program that wrote it, and its version
  * facts.json is written with one blank after ":" and ",", on one line, line feed at its end, keys:
  *   format, version, made_by, splits [{name, rows, files}], prefix, suffix, columns, group_columns, crowded.
  */
@@ -40,7 +56,8 @@
 #define FORM_CROWD      10000       /* a band of more rows gives no candidates */
 #define FORM_CLASS      64          /* bytes */
 #define FORM_FILE_ROWS  1000000     /* of one file, as flatline writes them */
-enum { FORM_OPENINGS = 12, FORM_GROUPS = 64 };
+#define FORM_COLUMNS    4096        /* names that facts.json lists, of either kind */
+enum { FORM_OPENINGS = 12, FORM_GROUPS = 64, FORM_GROUP_BYTES = 512 };
 
 struct form_split {
     const char *name;
