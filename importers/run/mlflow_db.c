@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/checks/check.h"
-#include "core/read/sqlite_file.h"
 #include "core/read/source.h"
 #include "importers/peek.h"
+#include "importers/run/database.h"
 #include "importers/run/mlflow.h"
 
 #define ID_BYTES   128
@@ -249,8 +249,11 @@ static int read_metrics(struct database *db, struct error *err)
 
 /* ---- The file ---- */
 
-static int read_database(struct database *db, struct error *err)
+static int read_database(void *ctx, struct sqlite_file *file, struct error *err)
 {
+    struct database *db = ctx;
+
+    db->file = file;
     int rc = choose_run(db, err);
 
     if (rc == OK && !*db->id)
@@ -269,27 +272,13 @@ static int read_database(struct database *db, struct error *err)
 static int run(struct import *import, struct error *err)
 {
     struct database db = {.import = import};
-    struct error why = {0};
-    bool is_odd;
 
     import->n_rows_are = "values";
-    import->state = SOURCE_WHOLE;
-    int rc = import_oddity(import, &is_odd, err);
-    if (rc != OK || is_odd)
-        return rc;
-    rc = sqlite_file_open(&db.file, import->path, import->cancel, &why);
-    if (rc == OK)
-        rc = read_database(&db, &why);
-    if (rc != OK)
-        rc = import_note_error(import, &why, err);
-    if (rc == OK && db.file && sqlite_file_is_copy(db.file))
-        rc = sink_note(import->sink, NOTE_INFO, NONE, NONE, err,
-                       "a journal lies beside the database: a copy of both was read");
+    int rc = database_import(import, read_database, &db, err);
     if (rc == OK && db.n_left_out > 0)
         rc = sink_note(import->sink, NOTE_WARN, NONE, NONE, err,
                        "%zu names or values were left out for their length or number",
                        db.n_left_out);
-    sqlite_file_close(db.file);
     return rc;
 }
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/checks/check.h"
-#include "core/read/sqlite_file.h"
 #include "importers/peek.h"
+#include "importers/run/database.h"
 #include "importers/run/wandb.h"
 
 #define ID_BYTES   256
@@ -304,8 +304,11 @@ static int read_alerts(struct database *db, struct error *err)
 
 /* ---- The file ---- */
 
-static int read_database(struct database *db, struct error *err)
+static int read_database(void *ctx, struct sqlite_file *file, struct error *err)
 {
+    struct database *db = ctx;
+
+    db->file = file;
     int rc = sqlite_file_has(db->file, "metrics", "run_id", &db->has_id, err);
 
     if (rc == OK)
@@ -322,24 +325,9 @@ static int read_database(struct database *db, struct error *err)
 static int run(struct import *import, struct error *err)
 {
     struct database db = {.import = import};
-    struct error why = {0};
-    bool is_odd;
 
     import->n_rows_are = "metric rows";
-    import->state = SOURCE_WHOLE;
-    int rc = import_oddity(import, &is_odd, err);
-    if (rc != OK || is_odd)
-        return rc;
-    rc = sqlite_file_open(&db.file, import->path, import->cancel, &why);
-    if (rc == OK)
-        rc = read_database(&db, &why);
-    if (rc != OK)
-        rc = import_note_error(import, &why, err);
-    if (rc == OK && db.file && sqlite_file_is_copy(db.file))
-        rc = sink_note(import->sink, NOTE_INFO, NONE, NONE, err,
-                       "a journal lies beside the database: a copy of both was read");
-    sqlite_file_close(db.file);
-    return rc;
+    return database_import(import, read_database, &db, err);
 }
 
 const struct importer importer_trackio = {
