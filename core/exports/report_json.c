@@ -170,34 +170,36 @@ static void write_notes(struct buf *out, const struct report_run *run, bool *is_
     }
 }
 
+struct notes {
+    struct buf text;
+    bool is_first;
+};
+
+static void write_both(struct buf *out, struct report_run *run, size_t i, void *ctx)
+{
+    struct notes *notes = ctx;
+
+    buf_puts(out, i ? ",\n" : "\n");
+    write_run(out, run);
+    write_notes(&notes->text, run, &notes->is_first);
+}
+
 int report_json(struct buf *out, struct store *store, const int64_t *run_ids, size_t n,
                 const struct report_options *options, struct error *err)
 {
-    struct buf notes;
-    bool is_first_note = true;
-    int rc = OK;
+    struct notes notes = {.is_first = true};
+    const struct report_job job = {store, run_ids, n, options, write_both, &notes};
 
-    buf_init(&notes, out->limit);
+    buf_init(&notes.text, out->limit);
     buf_puts(out, "{\n  \"format\": \"flatline-check/1\",\n  \"version\": ");
     json_write_string(out, str_of(options->version));
     buf_puts(out, ",\n  \"runs\": [");
-    for (size_t i = 0; rc == OK && i < n; i++) {
-        struct report_run run;
-
-        rc = report_run_open(&run, store, run_ids[i], options, err);
-        if (rc != OK)
-            break;
-        buf_puts(out, i ? ",\n" : "\n");
-        write_run(out, &run);
-        write_notes(&notes, &run, &is_first_note);
-        rc = report_run_status(&run, err);
-        report_run_close(&run);
-    }
+    int rc = report_each(out, &job, err);
     buf_puts(out, "],\n  \"notes\": [");
-    buf_str(out, buf_view(&notes));
+    buf_str(out, buf_view(&notes.text));
     buf_puts(out, "]\n}\n");
-    if (notes.failed)
+    if (notes.text.failed)
         out->failed = true;
-    buf_free(&notes);
+    buf_free(&notes.text);
     return rc;
 }

@@ -317,10 +317,12 @@ static void write_notes(struct buf *out, const struct report_run *run)
     }
 }
 
-static void write_run(struct buf *out, const struct report_run *run)
+static void write_run(struct buf *out, struct report_run *run, size_t i, void *ctx)
 {
     const struct verdicts *verdicts = &run->verdicts;
 
+    (void)ctx;
+    buf_puts(out, i ? "\n---\n\n" : "");
     write_summary(out, run);
     if (verdicts->headline < 0) {
         buf_puts(out, "\nNo fault found in what was imported.");
@@ -334,10 +336,10 @@ static void write_run(struct buf *out, const struct report_run *run)
         write_finding(out, run, (size_t)verdicts->headline,
                       verdicts->headline_is_warning ? "Possible cause" : "Likely cause");
     }
-    for (size_t i = 0; i < verdicts->n_roots; i++)
-        if ((ptrdiff_t)verdicts->roots[i] != verdicts->headline)
-            write_finding(out, run, verdicts->roots[i],
-                          (ptrdiff_t)verdicts->roots[i] < verdicts->headline
+    for (size_t k = 0; k < verdicts->n_roots; k++)
+        if ((ptrdiff_t)verdicts->roots[k] != verdicts->headline)
+            write_finding(out, run, verdicts->roots[k],
+                          (ptrdiff_t)verdicts->roots[k] < verdicts->headline
                               ? "Also, cheaper to check"
                               : "Independent, look next");
     write_not_excluded(out, run);
@@ -348,20 +350,8 @@ static void write_run(struct buf *out, const struct report_run *run)
 int report_markdown(struct buf *out, struct store *store, const int64_t *run_ids, size_t n,
                     const struct report_options *options, struct error *err)
 {
-    buf_puts(out, "# Findings\n\n");
-    for (size_t i = 0; i < n; i++) {
-        struct report_run run;
-        int rc = report_run_open(&run, store, run_ids[i], options, err);
+    const struct report_job job = {store, run_ids, n, options, write_run, NULL};
 
-        if (rc != OK)
-            return rc;
-        if (i)
-            buf_puts(out, "\n---\n\n");
-        write_run(out, &run);
-        rc = report_run_status(&run, err);
-        report_run_close(&run);
-        if (rc != OK)
-            return rc;
-    }
-    return OK;
+    buf_puts(out, "# Findings\n\n");
+    return report_each(out, &job, err);
 }

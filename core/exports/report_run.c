@@ -10,7 +10,13 @@
 
 #define TEXT_BYTES ((size_t)1 << 16)
 
-int report_run_open(struct report_run *out, struct store *store, int64_t run_id,
+static void close_run(struct report_run *run)
+{
+    run_facts_close(run->facts);
+    arena_close(run->arena);
+}
+
+static int open_run(struct report_run *out, struct store *store, int64_t run_id,
                     const struct report_options *options, struct error *err)
 {
     char real[PATH_MAX];
@@ -32,18 +38,37 @@ int report_run_open(struct report_run *out, struct store *store, int64_t run_id,
         rc = store_user_findings(store, run.verdicts.run.key, run.arena, &run.user_findings,
                                  &run.n_user_findings, err);
     if (rc != OK) {
-        report_run_close(&run);
+        close_run(&run);
         return rc;
     }
     *out = run;
     return OK;
 }
 
-void report_run_close(struct report_run *run)
+/* Did the texts fit into the arena? */
+static int status_of(const struct report_run *run, struct error *err)
 {
-    run_facts_close(run->facts);
-    arena_close(run->arena);
-    *run = (struct report_run){0};
+    if (!arena_failed(run->arena))
+        return OK;
+    return error_set(err, E_LIMIT, "report of %s: larger than %u MiB", run->verdicts.run.name,
+                     (unsigned)(ARENA_REPORT_BYTES >> 20));
+}
+
+int report_each(struct buf *out, const struct report_job *job, struct error *err)
+{
+    for (size_t i = 0; i < job->n; i++) {
+        struct report_run run;
+        int rc = open_run(&run, job->store, job->run_ids[i], job->options, err);
+
+        if (rc != OK)
+            return rc;
+        job->write(out, &run, i, job->ctx);
+        rc = status_of(&run, err);
+        close_run(&run);
+        if (rc != OK)
+            return rc;
+    }
+    return OK;
 }
 
 const char *report_redacted(const struct report_run *run, const char *text)
@@ -57,7 +82,7 @@ const char *report_redacted(const struct report_run *run, const char *text)
     redact_text(&out, str_of(text), &run->options->redact);
     kept = arena_strndup(run->arena, out.p, out.n);
     buf_free(&out);
-    return kept ? kept : "";    /* report_run_status tells */
+    return kept ? kept : "";    /* report_each tells */
 }
 
 const char *report_line(const struct report_run *run, const char *text)
@@ -69,7 +94,7 @@ const char *report_line(const struct report_run *run, const char *text)
     unicode_visible(&out, str_of(report_redacted(run, text)), false);
     kept = arena_strndup(run->arena, out.p, out.n);
     buf_free(&out);
-    return kept ? kept : "";    /* report_run_status tells */
+    return kept ? kept : "";    /* report_each tells */
 }
 
 const char *report_shown_path(const struct report_run *run, const char *path)
@@ -153,12 +178,4 @@ const char *report_steps(const struct report_run *run)
         text = arena_printf(run->arena, "step %lld of %lld", (long long)facts->last_step,
                             (long long)facts->max_steps);
     return text ? text : "";
-}
-
-int report_run_status(const struct report_run *run, struct error *err)
-{
-    if (!arena_failed(run->arena))
-        return OK;
-    return error_set(err, E_LIMIT, "report of %s: larger than %u MiB", run->verdicts.run.name,
-                     (unsigned)(ARENA_REPORT_BYTES >> 20));
 }

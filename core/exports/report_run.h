@@ -17,13 +17,18 @@ struct report_run {
     size_t n_user_findings;
 };
 
-/* Loads into its own arena; report_run_close frees all. */
-MUST_CHECK int report_run_open(struct report_run *out, struct store *store, int64_t run_id,
-                               const struct report_options *options, struct error *err);
-void report_run_close(struct report_run *run);
-/* E_LIMIT when the texts did not fit into the arena: what was written is not whole. Asked once,
- * after a run was written; the functions below never give NULL. */
-MUST_CHECK int report_run_status(const struct report_run *run, struct error *err);
+struct report_job {
+    struct store *store;
+    const int64_t *run_ids;
+    size_t n;
+    const struct report_options *options;
+    /* Puts what is said of the i-th run to the end of `out`. */
+    void (*write)(struct buf *out, struct report_run *run, size_t i, void *ctx);
+    void *ctx;
+};
+/* Each run in its turn, loaded into an arena of its own that is freed behind it. E_LIMIT when the texts
+ * of a run did not fit into it: what was written is not whole. The functions below never give NULL. */
+MUST_CHECK int report_each(struct buf *out, const struct report_job *job, struct error *err);
 
 /* Path below the argument, else absolute; "" for no source. Redacted when anonymous. */
 const char *report_path(const struct report_run *run, int64_t source_id);

@@ -209,10 +209,12 @@ static void write_notes(struct buf *out, const struct report_run *run)
         buf_printf(out, "  and %zu more, see flatline import\n", n - 10);
 }
 
-static void write_run(struct buf *out, const struct report_run *run)
+static void write_run(struct buf *out, struct report_run *run, size_t i, void *ctx)
 {
     const struct run *about = &run->facts->run;
 
+    (void)ctx;
+    buf_puts(out, i ? "\n----\n\n" : "");
     buf_printf(out, "%s  %s%s  %s  %s%s%s\n", report_line(run, about->name),
                run_kind_name(about->kind), run->facts->kind_is_assumed ? " (assumed)" : "",
                outcome_name(about->outcome), report_steps(run), about->framework ? "  " : "",
@@ -224,8 +226,8 @@ static void write_run(struct buf *out, const struct report_run *run)
     }
     write_findings(out, run);
     buf_puts(out, "\nchecklist\n");
-    for (size_t i = 0; i < N_STAGES; i++)
-        write_stage(out, run, &run->verdicts.stages[i]);
+    for (size_t s = 0; s < N_STAGES; s++)
+        write_stage(out, run, &run->verdicts.stages[s]);
     write_missing(out, run);
     write_user(out, run);
     write_notes(out, run);
@@ -234,19 +236,7 @@ static void write_run(struct buf *out, const struct report_run *run)
 int report_text(struct buf *out, struct store *store, const int64_t *run_ids, size_t n,
                 const struct report_options *options, struct error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct report_run run;
-        int rc = report_run_open(&run, store, run_ids[i], options, err);
+    const struct report_job job = {store, run_ids, n, options, write_run, NULL};
 
-        if (rc != OK)
-            return rc;
-        if (i)
-            buf_puts(out, "\n----\n\n");
-        write_run(out, &run);
-        rc = report_run_status(&run, err);
-        report_run_close(&run);
-        if (rc != OK)
-            return rc;
-    }
-    return OK;
+    return report_each(out, &job, err);
 }

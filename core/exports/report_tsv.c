@@ -28,24 +28,21 @@ static void write_row(struct buf *out, const struct report_run *run, const struc
     buf_putc(out, '\n');
 }
 
+static void write_rows(struct buf *out, struct report_run *run, size_t i, void *ctx)
+{
+    (void)i;
+    (void)ctx;
+    for (size_t k = 0; k < run->verdicts.n_rows; k++)
+        if (report_wants(run->options, run->verdicts.rows[k].check->id))
+            write_row(out, run, &run->verdicts.rows[k]);
+}
+
 int report_tsv(struct buf *out, struct store *store, const int64_t *run_ids, size_t n,
                const struct report_options *options, struct error *err)
 {
+    const struct report_job job = {store, run_ids, n, options, write_rows, NULL};
+
     buf_puts(out, "run\tstage\tcheck\tverdict\tconfidence\tseverity\texplained_by\tplace\tfinding"
                   "\tmissing\n");
-    for (size_t i = 0; i < n; i++) {
-        struct report_run run;
-        int rc = report_run_open(&run, store, run_ids[i], options, err);
-
-        if (rc != OK)
-            return rc;
-        for (size_t k = 0; k < run.verdicts.n_rows; k++)
-            if (report_wants(options, run.verdicts.rows[k].check->id))
-                write_row(out, &run, &run.verdicts.rows[k]);
-        rc = report_run_status(&run, err);
-        report_run_close(&run);
-        if (rc != OK)
-            return rc;
-    }
-    return OK;
+    return report_each(out, &job, err);
 }
