@@ -180,6 +180,7 @@ struct table {
     struct metric_rows rows;
     struct str *names; /* of the columns */
     size_t n_names;
+    size_t n_columns; /* of the header, or the most of a row; MAX_COLUMNS are read */
     struct arena *arena; /* holds the names */
     struct json_field *fields;
     bool has_header, is_full;
@@ -202,6 +203,7 @@ static int take_header(struct table *table, const struct csv_row *row, struct er
         return error_set(err, E_NOMEM, "no memory for the header of a table");
     }
     table->n_names = n;
+    table->n_columns = row->n;
     table->has_header = true;
     table->rows.train_loss_is_loss = !columns.has_loss;
     table->rows.row_is_step = !columns.has_step;
@@ -237,7 +239,7 @@ static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
     if (!table->has_header) {
         return take_header(table, row, err);
     }
-    table->n_long += row->n > table->n_names;
+    table->n_long += row->n > table->n_columns;
     struct json_row out = {.fields = table->fields, .line = row->line, .byte = NONE};
     for (size_t i = 0; i < row->n && i < table->n_names; i++) {
         struct json_field *field = &table->fields[out.n];
@@ -258,16 +260,28 @@ static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
     return rc == 1 ? OK : rc;
 }
 
-static int note_table(struct metric_rows *rows, int64_t n_long, struct error *err)
+static int note_columns(const struct table *table, struct error *err)
+{
+    struct sink *sink = table->rows.import->sink;
+    int rc = OK;
+
+    if (table->n_long > 0) {
+        rc = sink_note(sink, NOTE_WARN, NONE, NONE, err, "%lld rows have more cells than the header",
+                       (long long)table->n_long);
+    }
+    if (rc == OK && table->n_columns > MAX_COLUMNS) {
+        rc = sink_note(sink, NOTE_WARN, 1, NONE, err, "%zu columns: the first %d of a row were read",
+                       table->n_columns, MAX_COLUMNS);
+    }
+    return rc;
+}
+
+static int note_steps(struct metric_rows *rows, struct error *err)
 {
     int rc = OK;
     if (rows->row_is_step && rows->n_rows > 0) {
         rc = sink_note(rows->import->sink, NOTE_INFO, 1, NONE, err,
                        "no step column: the number of the row stands for the step");
-    }
-    if (rc == OK && n_long > 0) {
-        rc = sink_note(rows->import->sink, NOTE_WARN, NONE, NONE, err,
-                       "%lld rows have more cells than the header", (long long)n_long);
     }
     return rc;
 }
@@ -297,7 +311,10 @@ static int read_csv(struct import *import, struct error *err)
         rc = import_note_error(import, &why, err);
     }
     if (rc == OK) {
-        rc = note_table(&table.rows, table.n_long, err);
+        rc = note_steps(&table.rows, err);
+    }
+    if (rc == OK) {
+        rc = note_columns(&table, err);
     }
 out:
     source_close(file);
@@ -345,7 +362,7 @@ static int read_lines(struct import *import, struct error *err)
     rows.train_loss_is_loss = !columns.has_loss;
     rows.row_is_step = !columns.has_step && columns.n > 0;
     rc = rc == OK ? metric_lines_read(&rows, err) : rc;
-    rc = rc == OK ? note_table(&rows, 0, err) : rc;
+    rc = rc == OK ? note_steps(&rows, err) : rc;
     metric_rows_end(&rows);
     return rc;
 }
@@ -370,9 +387,11 @@ static bool see_member(const struct json *member, struct columns *columns)
     return see_column(columns, name);
 }
 
-static size_t fields_of(const struct json *row, struct json_field *fields)
+static size_t fields_of(const struct json *row, struct table *table)
 {
+    struct json_field *fields = table->fields;
     size_t n = 0;
+    table->n_columns = row->n > table->n_columns ? row->n : table->n_columns;
     for (const struct json *member = row->child; member && n < MAX_COLUMNS; member = member->next) {
         double number = member->number;
         if (member->type != JSON_NUMBER &&
@@ -394,6 +413,7 @@ static int add_batch(struct table *table, const struct table_batch *batch, int64
 {
     uint64_t shape = 1;
     int rc = OK;
+    table->n_columns = batch->n_columns > table->n_columns ? batch->n_columns : table->n_columns;
     for (size_t i = 0; i < batch->n_columns; i++) {
         shape = batch->columns[i].has_nulls ? 0 : shape;
     }
@@ -439,7 +459,7 @@ static int add_table_rows(struct table *table, struct rows *rows, int64_t *n_bad
             return got == 0 ? OK : import_note_error(table->rows.import, why, err);
         }
         struct json_row out = {.fields = table->fields, .line = place.line, .byte = NONE};
-        out.n = row != NULL ? fields_of(row, table->fields) : 0;
+        out.n = row != NULL ? fields_of(row, table) : 0;
         if (row == NULL && (*n_bad)++ == 0) {
             rc = import_note_error(table->rows.import, &bad, err);
         }
@@ -494,7 +514,8 @@ static int read_typed(struct import *import, struct error *err)
     rows_choose_columns(rows, is_number_column, NULL);
     rc = add_table_rows(&table, rows, &n_bad, &why, err);
     rc = rc == OK ? note_bad_rows(import, rows, n_bad, err) : rc;
-    rc = rc == OK ? note_table(&table.rows, 0, err) : rc;
+    rc = rc == OK ? note_steps(&table.rows, err) : rc;
+    rc = rc == OK ? note_columns(&table, err) : rc;
 out:
     rows_close(rows);
     metric_rows_end(&table.rows);
