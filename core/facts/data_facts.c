@@ -157,7 +157,8 @@ static int by_path(const void *pa, const void *pb)
 }
 
 /* The training files of the form that most rows have: those of another stage are another task. */
-static size_t find_files(const struct run_facts *facts, struct data_file *files)
+static size_t find_files(const struct run_facts *facts, struct data_file *files,
+                         struct arena *arena)
 {
     const struct dataset *main_set = NULL;
     size_t n = 0;
@@ -173,7 +174,8 @@ static size_t find_files(const struct run_facts *facts, struct data_file *files)
         if (is_training(dataset) && source && !is_copy(facts, i) &&
             is_same_text(dataset->form, main_set->form))
             files[n++] = (struct data_file){
-                .path = source->path, .source_id = source->id, .n_rows = dataset->n_rows};
+                .path = source->path, .source_id = source->id, .n_rows = dataset->n_rows,
+                .columns = data_columns_of(facts, dataset, arena)};
     }
     if (n)
         qsort(files, n, sizeof *files, by_path);
@@ -191,7 +193,7 @@ static uint64_t key_of(const struct run_facts *facts, const struct data_file *fi
                                    source->read_to};
 
         hash = hash_more(hash, source->path, strlen(source->path) + 1);
-        hash = hash_more(hash, numbers, sizeof numbers);
+        hash = data_columns_hash(hash_more(hash, numbers, sizeof numbers), &files[i].columns);
     }
     return hash ? hash : 1;
 }
@@ -242,7 +244,7 @@ int data_facts_refresh(const struct run_facts *facts, struct store *store,
 {
     struct facts_cache *cache = facts->cache;
     struct data_file *files = arena_array(cache->arena, facts->n_datasets + 1, sizeof *files);
-    size_t n = files ? find_files(facts, files) : 0;
+    size_t n = files ? find_files(facts, files, cache->arena) : 0;
     int rc = OK;
 
     if (!files)

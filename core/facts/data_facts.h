@@ -10,6 +10,7 @@
 #define CORE_FACTS_DATA_FACTS_H
 
 #include "core/facts/audit.h"
+#include "core/facts/data_columns.h"
 #include "core/facts/run_facts.h"
 
 #define DATA_FACTS_VERSION 2        /* raise when a row could be counted differently */
@@ -23,6 +24,7 @@ struct data_file {
     const char *path;
     int64_t source_id;              /* 0: not of this run */
     int64_t first_row, n_rows;      /* among the rows of all files */
+    struct column_names columns;    /* by which its rows are read; none: the usual ones */
 };
 
 struct data_place {

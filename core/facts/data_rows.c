@@ -208,9 +208,11 @@ static bool is_liked_or_not(const struct conversation *row, const struct json *l
            row->form != ROW_OTHER;
 }
 
-static uint32_t flags_of(const struct conversation *row, const struct row_parts *parts)
+static uint32_t flags_of(const struct conversation *row, const struct row_parts *parts,
+                         const struct column_names *columns)
 {
-    const struct json *label = json_get(row->row, "label");
+    const char *name = columns->label ? columns->label : "label";
+    const struct json *label = json_get(row->row, name);
     uint32_t flags = parts->has_target ? DATA_ROW_TARGET : 0u;
 
     if (parts->flags & ROW_NOT_READABLE)
@@ -239,7 +241,7 @@ static int take_row(struct data_pass *pass, const struct conversation *row, stru
     if (rc != OK)
         return rc;
     pass->forms[row->form]++;
-    out->flags = flags_of(row, &parts);
+    out->flags = flags_of(row, &parts, &pass->files[out->file].columns);
     out->n_bytes = count_of(parts.input.n);
     rc = take_text(pass, parts.input, &out->key, &out->n_words, err);
     hash_context(row, out);
@@ -300,7 +302,7 @@ static int add_row(struct data_pass *pass, const struct json *tree, int64_t at, 
     if (pass->openings)
         pass->openings[pass->n] = (struct data_openings){{0}};
     if (tree) {
-        rc = conversation_of_row(tree, NULL, pass->scratch, &row, err);
+        rc = conversation_of_row(tree, &pass->files[file].columns, pass->scratch, &row, err);
         if (rc == OK)
             rc = take_row(pass, &row, out, err);
     }
@@ -443,7 +445,8 @@ struct str data_read_text(struct data_pass *pass, struct data_reader *reader, si
     arena_reset(reader->scratch);
     if ((reader->next != row && rows_seek(reader->rows, of->at, in_file, &ignored) != OK) ||
         rows_next(reader->rows, reader->scratch, &tree, &place, &bad, &ignored) != 1 || !tree ||
-        conversation_of_row(tree, NULL, reader->scratch, &conversation, &ignored) != OK ||
+        conversation_of_row(tree, &pass->files[of->file].columns, reader->scratch, &conversation,
+                            &ignored) != OK ||
         row_parts_of(&conversation, reader->scratch, &parts, &ignored) != OK)
         return str_of("");
     reader->next = row + 1;

@@ -116,32 +116,29 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 }
 
 static uint64_t hash_files(const struct run_facts *facts, uint64_t hash,
-                           const struct dataset *const *files, size_t n)
+                           const struct dataset *const *files, size_t n, struct arena *arena)
 {
     for (size_t i = 0; i < n; i++) {
+        const struct column_names names = data_columns_of(facts, files[i], arena);
         const struct source *source = facts_source(facts, files[i]->source_id);
         const int64_t numbers[] = {files[i]->id, source ? source->importer_version : 0,
                                    source ? source->size : 0, source ? source->mtime_ns : 0,
                                    source ? source->read_to : 0};
 
         hash = hash_text(hash_text(hash, files[i]->form), source ? source->path : NULL);
-        hash = hash_more(hash, numbers, sizeof numbers);
+        hash = data_columns_hash(hash_more(hash, numbers, sizeof numbers), &names);
     }
     return hash_more(hash, &n, sizeof n);
 }
 
 static uint64_t key_of(const struct run_facts *facts, const struct leak_files *files,
-                       const struct column_names *names)
+                       struct arena *arena)
 {
-    const char *const columns[] = {names->messages, names->text, names->prompt, names->completion,
-                                   names->system,   names->role, names->content};
     const int version = LEAKS_VERSION;
     uint64_t hash = hash_bytes(&version, sizeof version);
 
-    hash = hash_files(facts, hash, files->train, files->n_train);
-    hash = hash_files(facts, hash, files->test, files->n_test);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        hash = hash_text(hash, columns[i]);
+    hash = hash_files(facts, hash, files->train, files->n_train, arena);
+    hash = hash_files(facts, hash, files->test, files->n_test, arena);
     return hash ? hash : 1;
 }
 
@@ -173,12 +170,10 @@ static int keep(struct store *store, const struct run_facts *facts, const struct
 }
 
 static int make(const struct run_facts *facts, struct store *store, const struct audit_hooks *hooks,
-                const struct leak_files *files, const struct column_names *columns, uint64_t key,
-                struct error *err)
+                const struct leak_files *files, uint64_t key, struct error *err)
 {
     struct leak_reader reader = {.facts = facts,
                                  .hooks = hooks,
-                                 .columns = columns,
                                  .cache = store_cache_path(store),
                                  .n_total = 2 * rows_of(files->train, files->n_train) +
                                             rows_of(files->test, files->n_test)};
@@ -200,7 +195,6 @@ int leaks_refresh(const struct run_facts *facts, struct store *store,
                   const struct audit_hooks *hooks, struct error *err)
 {
     struct leak_files files;
-    struct mask_policy policy;
     struct stored_text stored;
 
     leak_files_choose(facts, &files);
@@ -209,14 +203,12 @@ int leaks_refresh(const struct run_facts *facts, struct store *store,
     struct arena *arena = arena_open(ARENA_CHECK_BYTES);
     if (!arena)
         return error_set(err, E_NOMEM, "no memory for comparing rows");
-    mask_policy_choose(facts, arena, &policy);
-    const struct column_names *columns = &policy.policy.columns;
-    uint64_t key = key_of(facts, &files, columns);
+    uint64_t key = key_of(facts, &files, arena);
     int rc = store_derived(store, facts->run.id, NAME, NULL, &stored, err);
     bool is_fresh = rc == OK && stored.key == key;
     if (!is_fresh && (rc == OK || rc == E_NOTFOUND)) {
         facts->cache->leaks_known = false;
-        rc = make(facts, store, hooks, &files, columns, key, err);
+        rc = make(facts, store, hooks, &files, key, err);
     }
     arena_close(arena);
     return rc;

@@ -137,9 +137,9 @@ static int run_passes(struct joining *j, struct leak_reader *reader, const struc
 }
 
 static int find(const struct run_facts *facts, const struct leak_files *files,
-                const struct column_names *columns, struct leak_clusters *out, struct error *err)
+                struct leak_clusters *out, struct error *err)
 {
-    struct leak_reader reader = {.facts = facts, .columns = columns};
+    struct leak_reader reader = {.facts = facts};
     struct joining j = {.out = out};
     struct common_text stripped = {0};
     int rc = leak_reader_open(&reader, err);
@@ -157,20 +157,13 @@ static int find(const struct run_facts *facts, const struct leak_files *files,
 
 int leak_clusters_find(const struct run_facts *facts, struct leak_clusters *out, struct error *err)
 {
-    struct arena *arena = arena_open(ARENA_CHECK_BYTES);
     struct leak_files files;
-    struct mask_policy policy;
-    int rc = arena ? OK : no_memory(err);
 
     *out = (struct leak_clusters){0};
     leak_files_choose(facts, &files);
-    if (rc == OK && (!files.n_train || !files.n_test))
-        rc = error_set(err, E_NOTFOUND, "there are no training and test rows to be split");
-    if (rc == OK) {
-        mask_policy_choose(facts, arena, &policy);
-        rc = find(facts, &files, &policy.policy.columns, out, err);
-    }
-    arena_close(arena);
+    if (!files.n_train || !files.n_test)
+        return error_set(err, E_NOTFOUND, "there are no training and test rows to be split");
+    int rc = find(facts, &files, out, err);
     if (rc != OK)
         leak_clusters_free(out);
     return rc;

@@ -2,6 +2,7 @@
 #ifndef CORE_FACTS_LEAKS_PARTS_H
 #define CORE_FACTS_LEAKS_PARTS_H
 
+#include "core/facts/data_columns.h"
 #include "core/facts/leaks.h"
 #include "core/jobs/parallel.h"
 #include "core/read/json.h"
@@ -50,7 +51,6 @@ struct leak_pass {
 struct leak_reader {
     const struct run_facts *facts;
     const struct audit_hooks *hooks;
-    const struct column_names *columns;
     const char *cache;       /* path of the cache, beside which sets go; NULL: nowhere */
     int64_t n_done, n_total; /* for the progress */
     bool is_stopped;

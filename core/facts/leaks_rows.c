@@ -24,13 +24,15 @@ struct leak_threads {
     struct leak_row rows[BATCH_ROWS];
     size_t n;
     const struct leak_pass *pass;
-    const struct column_names *columns;
+    struct arena *names;
+    struct column_names columns; /* of the data set that is read */
 };
 
 static void close_threads(struct leak_threads *t)
 {
     parallel_close(t->parallel);
     arena_close(t->trees);
+    arena_close(t->names);
     for (int i = 0; i < PARALLEL_MAX; i++) {
         arena_close(t->scratch[i]);
         similar_asker_free(&t->askers[i]);
@@ -56,7 +58,8 @@ int leak_reader_open(struct leak_reader *reader, struct error *err)
     for (int i = 0; rc == OK && i < parallel_workers(t->parallel); i++)
         if (!(t->scratch[i] = arena_open(TREE_BYTES)))
             rc = error_set(err, E_NOMEM, "no memory for comparing rows");
-    if (rc == OK && !(t->trees = arena_open(TREE_BYTES)))
+    if (rc == OK && (!(t->trees = arena_open(TREE_BYTES)) ||
+                     !(t->names = arena_open(ARENA_CHECK_BYTES))))
         rc = error_set(err, E_NOMEM, "no memory for comparing rows");
     for (size_t i = 0; rc == OK && i < BATCH_ROWS; i++) {
         buf_init(&t->rows[i].input, TEXT_BYTES);
@@ -97,7 +100,7 @@ static int read_parts(struct leak_threads *t, struct arena *arena, struct leak_r
 {
     struct conversation conversation;
     struct row_parts parts;
-    int rc = conversation_of_row(row->line, t->columns, arena, &conversation, NULL);
+    int rc = conversation_of_row(row->line, &t->columns, arena, &conversation, NULL);
 
     if (rc == OK)
         rc = row_parts_of(&conversation, arena, &parts, NULL);
@@ -220,7 +223,8 @@ static void set_trouble(struct leak_reader *reader, const struct dataset *datase
                  dataset->name ? dataset->name : "a data set", (long long)row, why->message);
 }
 
-static void start(struct leak_reader *reader, const struct leak_pass *pass)
+static void start(struct leak_reader *reader, const struct dataset *dataset,
+                  const struct leak_pass *pass)
 {
     struct leak_threads *t = reader->threads;
 
@@ -229,7 +233,8 @@ static void start(struct leak_reader *reader, const struct leak_pass *pass)
             similar_asker_free(&t->askers[i]);
     t->asked = pass->index;
     t->pass = pass;
-    t->columns = reader->columns;
+    arena_reset(t->names);
+    t->columns = data_columns_of(reader->facts, dataset, t->names);
 }
 
 int leak_reader_run(struct leak_reader *reader, const struct dataset *dataset,
@@ -245,7 +250,7 @@ int leak_reader_run(struct leak_reader *reader, const struct dataset *dataset,
         set_trouble(reader, dataset, 0, &why);
         return rc == E_NOMEM ? error_set(err, rc, "%s", why.message) : OK;
     }
-    start(reader, pass);
+    start(reader, dataset, pass);
     while (rc == OK && more == 1 && goes_on(reader)) {
         more = read_batch(reader->threads, rows, &why);
         rc = give(reader, dataset, first, pass, err);

@@ -75,6 +75,16 @@ static const char *text_name(const struct columns *columns)
     return or_usual(columns->names ? columns->names->text : NULL, "text");
 }
 
+static const char *chosen_name(const struct columns *columns)
+{
+    return or_usual(columns->names ? columns->names->chosen : NULL, "chosen");
+}
+
+static const char *rejected_name(const struct columns *columns)
+{
+    return or_usual(columns->names ? columns->names->rejected : NULL, "rejected");
+}
+
 static bool text_is_named(const struct columns *columns)
 {
     return columns->names && columns->names->text && !str_is(str_of("text"), columns->names->text);
@@ -90,7 +100,8 @@ static const struct json *turn_column(const struct columns *columns)
 
 static enum row_form pair_form(const struct columns *columns)
 {
-    const struct json *label = column(columns, "label");
+    const char *name = or_usual(columns->names ? columns->names->label : NULL, "label");
+    const struct json *label = column(columns, name);
 
     return json_is(label, JSON_TRUE) || json_is(label, JSON_FALSE) ? ROW_KTO
                                                                    : ROW_PROMPT_COMPLETION;
@@ -100,7 +111,7 @@ static enum row_form form_of(const struct columns *columns)
 {
     const struct json *turns = turn_column(columns);
 
-    if (column(columns, "chosen") && column(columns, "rejected"))
+    if (column(columns, chosen_name(columns)) && column(columns, rejected_name(columns)))
         return ROW_PREFERENCE;
     if (column(columns, "input_ids"))
         return ROW_TOKENS;
@@ -172,15 +183,36 @@ static struct str text_of(struct filling *filling, const struct json *value, boo
     return (struct str){NULL, 0};
 }
 
-/* A side of a row: a text, or a list of turns. */
+/* One turn that stands without a list. */
+static const struct json *list_of_one(const struct json *turn, struct arena *arena)
+{
+    struct list_end out = list_begin(arena);
+    struct json *copy = out.list ? copy_of(turn, arena) : NULL;
+
+    if (!copy)
+        return NULL;
+    turns_add(&out, copy);
+    return out.list;
+}
+
+static bool is_turn(const struct json *value)
+{
+    return json_is(value, JSON_OBJECT) &&
+           (json_get(value, "content") || json_get(value, "value"));
+}
+
+/* A side of a row: a text, a list of turns or one turn. */
 static void side_of(struct filling *filling, const struct json *value, struct str *text,
                     const struct json **turns)
 {
+    const char *name = value ? arena_strndup(filling->arena, value->key.p, value->key.n) : NULL;
+
+    if (is_turn(value))
+        value = list_of_one(value, filling->arena);
     if (!json_is(value, JSON_ARRAY)) {
         *text = text_of(filling, value, true);
         return;
     }
-    const char *name = arena_strndup(filling->arena, value->key.p, value->key.n);
     struct turns made = turns_of(value, name, filling->columns.names, filling->arena);
     *turns = made.list;
     odd(filling, made.oddity);
@@ -199,12 +231,37 @@ static void fill_turns(struct filling *filling)
         odd(filling, made.oddity);
 }
 
+static struct str joined(struct arena *arena, struct str a, struct str b)
+{
+    if (a.n == 0 || b.n == 0)
+        return a.n ? a : b.p ? b : a;
+    char *out = arena_alloc(arena, a.n + 1 + b.n + 1);
+    if (!out)
+        return (struct str){NULL, 0};
+    memcpy(out, a.p, a.n);
+    out[a.n] = '\n';
+    memcpy(out + a.n + 1, b.p, b.n);
+    return str_from(out, a.n + 1 + b.n);
+}
+
+/* The prompt, and what a second column adds to it. */
+static void fill_prompt(struct filling *filling, const struct json *prompt)
+{
+    const struct column_names *names = filling->columns.names;
+    struct conversation *out = filling->out;
+
+    side_of(filling, prompt, &out->prompt, &out->prompt_messages);
+    const struct json *input = names && names->input ? json_get(out->row, names->input) : NULL;
+    if (!out->prompt_messages && json_is(input, JSON_STRING))
+        out->prompt = joined(filling->arena, out->prompt, input->text);
+}
+
 static void fill_pair(struct filling *filling, const struct json *prompt,
                       const struct json *completion)
 {
     struct conversation *out = filling->out;
 
-    side_of(filling, prompt, &out->prompt, &out->prompt_messages);
+    fill_prompt(filling, prompt);
     side_of(filling, completion, &out->completion, &out->completion_messages);
     /* What a reward compares with is a text beside turns; that is no fault. */
     if (out->form != ROW_QA && !out->prompt_messages != !out->completion_messages)
@@ -249,6 +306,21 @@ static void split_common(struct filling *filling)
     out->rejected_messages = from_turn(out->rejected_messages, n, SIZE_MAX, filling->arena);
 }
 
+/* Two answers, before which the row's turns stand. */
+static bool is_one_turn(const struct json *turns)
+{
+    return turns && turns->n == 1;
+}
+
+static bool ends_with_answer(const struct json *turns)
+{
+    const struct json *last = turns->child;
+
+    while (last && last->next)
+        last = last->next;
+    return last && str_is(turn_role(last), "assistant");
+}
+
 static void fill_preference(struct filling *filling)
 {
     const struct columns *columns = &filling->columns;
@@ -256,9 +328,13 @@ static void fill_preference(struct filling *filling)
     const struct json *prompt = column(columns, prompt_name(columns));
 
     if (prompt)
-        side_of(filling, prompt, &out->prompt, &out->prompt_messages);
-    side_of(filling, column(columns, "chosen"), &out->chosen, &out->chosen_messages);
-    side_of(filling, column(columns, "rejected"), &out->rejected, &out->rejected_messages);
+        fill_prompt(filling, prompt);
+    side_of(filling, column(columns, chosen_name(columns)), &out->chosen, &out->chosen_messages);
+    side_of(filling, column(columns, rejected_name(columns)), &out->rejected,
+            &out->rejected_messages);
+    if (!prompt && out->messages && is_one_turn(out->chosen_messages) &&
+        is_one_turn(out->rejected_messages) && !ends_with_answer(out->messages))
+        out->prompt_messages = out->messages;
     if (!out->chosen_messages != !out->rejected_messages)
         odd(filling, "one of chosen and rejected is a list of turns, the other is not");
     else if (out->chosen_messages && !out->prompt_messages)
@@ -266,19 +342,6 @@ static void fill_preference(struct filling *filling)
 }
 
 /* ---- Alpaca ---- */
-
-static struct str joined(struct arena *arena, struct str a, struct str b)
-{
-    if (a.n == 0 || b.n == 0)
-        return a.n ? a : b.p ? b : a;
-    char *out = arena_alloc(arena, a.n + 1 + b.n + 1);
-    if (!out)
-        return (struct str){NULL, 0};
-    memcpy(out, a.p, a.n);
-    out[a.n] = '\n';
-    memcpy(out + a.n + 1, b.p, b.n);
-    return str_from(out, a.n + 1 + b.n);
-}
 
 /* [[question, answer], …] before the row's own turn. */
 static void add_history(struct filling *filling, struct list_end *turns)

@@ -28,6 +28,9 @@ const char *row_form_name(enum row_form form);              /* "prompt-completio
 /* Column names that a setting changed; NULL members: the usual names. */
 struct column_names {
     const char *messages, *text, *prompt, *completion, *system, *role, *content;
+    const char *input;              /* is joined to the prompt by a line feed */
+    const char *chosen, *rejected, *label;
+    const char *user, *assistant;   /* what a turn's role is called */
 };
 
 struct conversation {

@@ -151,10 +151,22 @@ static struct str usual_role(struct str role)
     return str_is(role, "gpt") ? str_of("assistant") : role;
 }
 
+/* A setting may call them otherwise. */
+static struct str role_of(struct str role, const char *key, const struct column_names *names)
+{
+    if (names && names->user && str_is(role, names->user))
+        return str_of("user");
+    if (names && names->assistant && str_is(role, names->assistant))
+        return str_of("assistant");
+    return strcmp(key, "from") == 0 ? usual_role(role) : role;
+}
+
 /* The turn with `role` and `content` at the end, as when the old keys are taken out and the new ones
  * put in. */
-static struct json *renamed(const struct json *turn, struct keys keys, struct arena *arena)
+static struct json *renamed(const struct json *turn, const struct column_names *names,
+                            struct arena *arena)
 {
+    const struct keys keys = keys_of(turn, names);
     struct list_end out = list_begin(arena);
     const char *const old[] = {keys.role, keys.content};
     static const char *const NEW[] = {"role", "content"};
@@ -181,8 +193,8 @@ static struct json *renamed(const struct json *turn, struct keys keys, struct ar
         if (!copy)
             continue;
         copy->key = str_of(NEW[i]);
-        if (i == 0 && copy->type == JSON_STRING && strcmp(old[0], "from") == 0)
-            copy->text = usual_role(copy->text);
+        if (i == 0 && copy->type == JSON_STRING)
+            copy->text = role_of(copy->text, old[0], names);
         turns_add(&out, copy);
     }
     return out.list;
@@ -231,7 +243,7 @@ static bool is_usual(const struct json *list, const struct column_names *names)
         if (strcmp(keys.role, "role") != 0 || strcmp(keys.content, "content") != 0)
             return false;
     }
-    return true;
+    return !names || (!names->user && !names->assistant);
 }
 
 /* ---- A list of turns ---- */
@@ -257,7 +269,7 @@ static const struct json *rename_all(const struct json *list, const struct colum
     struct list_end out = list_begin(arena);
 
     for (const struct json *turn = list->child; out.list && turn; turn = turn->next) {
-        struct json *usual = renamed(turn, keys_of(turn, names), arena);
+        struct json *usual = renamed(turn, names, arena);
         if (!usual)
             return NULL;
         turns_add(&out, usual);

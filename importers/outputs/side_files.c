@@ -216,13 +216,31 @@ static int put_splits(struct import *import, const struct json *splits, struct e
     return rc;
 }
 
+/* Of LLaMA-Factory's: name → how its columns and roles are called. */
+static int put_described(struct import *import, const struct json *tree, struct error *err)
+{
+    char name[192];
+    int rc = OK;
+
+    for (const struct json *set = tree->child; set && rc == OK; set = set->next) {
+        if (set->key.n == 0 || set->key.n > 160 ||
+            (!json_is(json_get(set, "columns"), JSON_OBJECT) &&
+             !json_is(json_get(set, "tags"), JSON_OBJECT)))
+            continue;
+        snprintf(name, sizeof name, "dataset_info.%.*s", (int)set->key.n, set->key.p);
+        rc = import_json_setting(import, SIDE_TRAIN, name, set, err);
+    }
+    return rc;
+}
+
 static int import_info(struct import *import, const struct json *tree, struct error *err)
 {
     const struct json *n_rows = json_get(tree, "num_rows");
 
     if (json_is(n_rows, JSON_NUMBER))
         return import_json_setting(import, SIDE_TRAIN, "dataset.num_rows", n_rows, err);
-    return put_splits(import, json_get(tree, "splits"), err);
+    return json_get(tree, "splits") ? put_splits(import, json_get(tree, "splits"), err)
+                                    : put_described(import, tree, err);
 }
 
 static int run_object(struct import *import, enum part part, struct error *err)
@@ -259,7 +277,7 @@ const struct importer importer_side_files = {
     .title = "side files of a run",
     .hint = "labels_sample.jsonl, lengths.csv, mask_config.json, dataset_info.json, serve.json",
     .supplies = NEEDS_LABELS | NEEDS_LENGTHS | NEEDS_SERVING,
-    .version = 2,
+    .version = 3,
     .role = "side",
     .reads_packed = true,
     .probe = probe,
