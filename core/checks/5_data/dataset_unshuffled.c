@@ -61,10 +61,25 @@ static bool is_framework(const struct run_facts *facts, const char *word)
     return has_word(facts->run.framework, word) || has_word(facts_text(facts, "framework"), word);
 }
 
+/* The weights of the two labels are arguments of TRL's KTO trainer alone, under these names. */
+static bool has_kto_arguments(const struct run_facts *facts)
+{
+    static const char *const NAMES[] = {"desirable_weight", "undesirable_weight"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const struct setting *weight = facts_setting_on(facts, SIDE_TRAIN, NAMES[i]);
+
+        if (weight && weight->raw_name && strcmp(weight->raw_name, NAMES[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_kto(const struct run_facts *facts)
 {
     return has_word(facts_text(facts, "args_class"), "kto") ||
-           (is_framework(facts, "trl") && has_word(facts_text(facts, "trainer"), "kto"));
+           (is_framework(facts, "trl") && has_word(facts_text(facts, "trainer"), "kto")) ||
+           (has_kto_arguments(facts) && !is_framework(facts, "llama") && !is_framework(facts, "swift"));
 }
 
 /* A stream is read in order unless a buffer mixes it; two frameworks have one unless told otherwise. */
