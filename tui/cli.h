@@ -22,6 +22,7 @@ int cli_prompts(const struct options *options);
 int cli_history(const struct options *options);       /* cli_history.c */
 int cli_compare(const struct options *options);       /* cli_compare.c */
 int cli_overfit_ten(const struct options *options);
+int cli_facts(const struct options *options);         /* cli_facts.c */
 int cli_render(const struct options *options);        /* cli_render.c */
 int cli_tokenize(const struct options *options);      /* cli_tokenize.c */
 int cli_completions(const struct options *options);
