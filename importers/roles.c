@@ -104,6 +104,8 @@ const char *file_role(const struct scene *scene, const struct found *found)
         return answer->value;
     if (strcmp(found->importer->id, "dataset_rows") == 0)
         return split ? split->value : split_of(found->file);
+    if (split && strcmp(found->importer->id, "dataset_facts") == 0)
+        return split->value; /* its splits have names of their own */
     /* A GGUF file is made to be served, wherever it lies, unless it is the base. */
     if (strcmp(found->importer->id, "gguf") == 0)
         return strcmp(artefact_role(found->file), "base") == 0 ? "base" : "served";
