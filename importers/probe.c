@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/facts/form_read.h"
 #include "importers/look.h"
 #include "importers/plan_parts.h"
 #include "importers/registry.h"
@@ -178,6 +179,10 @@ static void look(struct found *found, struct look *look, struct arena *arena)
         return;
     }
     enum source_oddity oddity = source_oddity(look->peek.head);
+    if (oddity == ODDITY_EMPTY && form_part_of_name(file->name) == FORM_CANDIDATES) {
+        ignore(found, "facts of a data set without any candidate");
+        return;
+    }
     if (oddity == ODDITY_EMPTY || oddity == ODDITY_LFS_POINTER) {
         found->is_unreadable = true;
         ignore(found, source_oddity_name(oddity));

@@ -117,6 +117,9 @@ static uint32_t commonest(struct search *s, size_t from, size_t end, int k, size
 static const char *opening_text(struct search *s, struct data_reader *reader, uint32_t row, int k)
 {
     struct data_pass *pass = s->pass;
+
+    if (pass->files[pass->rows[row].file].split)
+        return data_form_opening(pass, row, k);
     struct arena *arena = arena_open(1 << 20);
     struct buf text;
     struct str normal, word;
@@ -372,7 +375,7 @@ static int find_pair_rule(struct data_pass *pass, struct error *err)
         const struct data_row *row = &pass->rows[i];
 
         if (!(row->flags & DATA_ROW_PREFERENCE) ||
-            row->flags & (DATA_ROW_UNREADABLE | DATA_ROW_DEGENERATE))
+            row->flags & (DATA_ROW_UNREADABLE | DATA_ROW_DEGENERATE | DATA_ROW_HALF))
             continue;
         list[n++] = (struct length){row->n_target, 0};
         list[n++] = (struct length){row->n_other, 1};

@@ -85,6 +85,7 @@ int data_facts_make(struct data_file *files, size_t n_files, const struct audit_
     if (rc == OK && !out->is_partial)
         out->n_file_rows = out->n_rows;
     arena_close(pass.scratch);
+    data_form_close(pass.form);
     free(pass.rows);
     free(pass.openings);
     free(pass.seen);
@@ -152,8 +153,9 @@ static bool is_copy(const struct run_facts *facts, size_t i)
 static int by_path(const void *pa, const void *pb)
 {
     const struct data_file *a = pa, *b = pb;
+    int order = strcmp(a->path, b->path);
 
-    return strcmp(a->path, b->path);
+    return order || !a->split || !b->split ? order : strcmp(a->split, b->split);
 }
 
 /* The training files of the form that most rows have: those of another stage are another task. */
@@ -165,7 +167,8 @@ static size_t find_files(const struct run_facts *facts, struct data_file *files,
 
     for (size_t i = 0; i < facts->n_datasets; i++)
         if (is_training(&facts->datasets[i]) &&
-            (!main_set || facts->datasets[i].n_rows > main_set->n_rows))
+            (!main_set || facts->datasets[i].n_rows > main_set->n_rows ||
+             (facts->datasets[i].n_rows == main_set->n_rows && is_form(main_set, "facts"))))
             main_set = &facts->datasets[i];
     for (size_t i = 0; main_set && i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
@@ -175,6 +178,7 @@ static size_t find_files(const struct run_facts *facts, struct data_file *files,
             is_same_text(dataset->form, main_set->form))
             files[n++] = (struct data_file){
                 .path = source->path, .source_id = source->id, .n_rows = dataset->n_rows,
+                .split = is_form(dataset, "facts") ? dataset->name : NULL,
                 .columns = data_columns_of(facts, dataset, arena)};
     }
     if (n)
@@ -193,6 +197,8 @@ static uint64_t key_of(const struct run_facts *facts, const struct data_file *fi
                                    source->read_to};
 
         hash = hash_more(hash, source->path, strlen(source->path) + 1);
+        if (files[i].split)
+            hash = data_form_hash(facts, hash_more(hash, files[i].split, strlen(files[i].split)));
         hash = data_columns_hash(hash_more(hash, numbers, sizeof numbers), &files[i].columns);
     }
     return hash ? hash : 1;

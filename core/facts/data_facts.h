@@ -24,6 +24,8 @@ struct data_file {
     const char *path;
     int64_t source_id;              /* 0: not of this run */
     int64_t first_row, n_rows;      /* among the rows of all files */
+    const char *split;              /* of the facts (form.h) that `path` is, whose rows are not here; NULL:
+                                       a file of rows */
     struct column_names columns;    /* by which its rows are read; none: the usual ones */
 };
 
@@ -87,6 +89,8 @@ struct data_facts {
     int64_t n_rows, n_file_rows;    /* looked at, and that there are */
     bool is_partial;
     const char *missing;            /* why it is partial, or why there is nothing; NULL */
+    const char *limits;             /* of facts made elsewhere: what they leave out; NULL: the rows are here */
+    const char *not_grouped;        /* likewise: why inputs are not compared; NULL: they are */
     const char *form;               /* of most rows */
     int64_t n_unreadable, n_degenerate, n_no_target, n_no_input, n_not_grouped;
     int64_t n_preference, n_kto;

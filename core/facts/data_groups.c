@@ -54,7 +54,8 @@ struct search {
 static bool is_grouped(const struct data_row *row)
 {
     return (row->flags & DATA_ROW_TARGET) &&
-           !(row->flags & (DATA_ROW_UNREADABLE | DATA_ROW_DEGENERATE | DATA_ROW_PART_UNKNOWN));
+           !(row->flags & (DATA_ROW_UNREADABLE | DATA_ROW_DEGENERATE | DATA_ROW_PART_UNKNOWN |
+                            DATA_ROW_HALF));
 }
 
 static const struct data_row *row_of(const struct search *s, size_t i)
@@ -314,6 +315,8 @@ static int read_texts(struct search *s, struct texts *texts, struct error *err)
             break;
         }
         struct str text = data_read_text(s->pass, &reader, item->row, 1, COMPARED_BYTES, raw);
+        if (!text.p)
+            continue;
         buf_clear(&s->pass->clean);
         data_without_special(text, &s->pass->clean);
         rc = normal_text(buf_view(&s->pass->clean), &s->pass->normal, err);

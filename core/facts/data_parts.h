@@ -17,7 +17,8 @@ enum data_row_flag {
     DATA_ROW_LABEL = 1 << 7,        /* the target is a column's class */
     DATA_ROW_SHORT = 1 << 8,        /* the target has at most 64 bytes */
     DATA_ROW_FRACTION = 1 << 9,     /* the label is a number with a fraction */
-    DATA_ROW_PART_UNKNOWN = 1 << 10 /* a picture or a sound that belongs to the input is not there */
+    DATA_ROW_PART_UNKNOWN = 1 << 10, /* a picture or a sound that belongs to the input is not there */
+    DATA_ROW_HALF = 1 << 11         /* facts: what was rejected, or the label of the answer, is not there */
 };
 
 struct data_row {                   /* 64 bytes */
@@ -26,7 +27,7 @@ struct data_row {                   /* 64 bytes */
     int64_t at;
     uint32_t n_words, n_bytes, n_target, n_other;
     uint32_t flags, file;
-    uint64_t spare;
+    uint64_t spare;                 /* facts: where its texts are; 0: nowhere */
 };
 
 struct data_openings {              /* of 1 … 12 words; 0: there are not so many */
@@ -47,8 +48,11 @@ struct data_pass {
     size_t n_seen;
     int64_t forms[16];
     int64_t set;                    /* of the file that is being read: inputs of one set are compared */
+    struct data_form *form;         /* NULL: all files are files of rows */
     struct data_facts *out;
 };
+
+struct data_form;                   /* facts: what is kept of a folder */
 
 /* One hash with its row, to be sorted. */
 struct data_key {
@@ -70,6 +74,24 @@ struct data_reader {
 struct str data_read_text(struct data_pass *pass, struct data_reader *reader, size_t row, int which,
                           size_t limit, struct arena *arena);
 void data_reader_close(struct data_reader *reader);
+
+/* False: no picture, passage or table that a question may be about. */
+bool data_is_context(struct str column);
+bool data_is_fraction(struct str label);
+/* A target, so long as targets may be classes: openings are NULL after too many. */
+void data_see_target(struct data_pass *pass, uint64_t target);
+void data_stop(struct data_pass *pass, const char *why);
+
+/* data_form.c: rows of facts */
+MUST_CHECK int data_form_read(struct data_pass *pass, size_t file, struct error *err);
+void data_form_close(struct data_form *form);   /* NULL allowed */
+/* As data_read_text; p NULL: its texts are not among the candidates. */
+struct str data_form_text(struct data_pass *pass, size_t row, int which, size_t limit,
+                          struct arena *arena);
+/* The first k + 1 words of a row's input, or what names them. */
+const char *data_form_opening(struct data_pass *pass, size_t row, int k);
+/* All files of facts that the run has. */
+uint64_t data_form_hash(const struct run_facts *facts, uint64_t hash);
 
 /* data_groups.c */
 MUST_CHECK int data_find_groups(struct data_pass *pass, struct error *err);

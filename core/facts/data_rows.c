@@ -29,6 +29,11 @@ static const char *const CONTEXT[] = {"context",  "passage", "document", "docume
 static const char *const MEDIA[] = {"image", "images", "audio", "audios", "video", "videos", "file_name",
                                     "image_path", "image_id", "audio_path", NULL};
 
+bool data_is_context(struct str column)
+{
+    return is_one_of(column, CONTEXT) || is_one_of(column, MEDIA);
+}
+
 /* A picture by its path or its bytes; of one whose bytes were not read nothing tells it apart. */
 static bool says_something(const struct json *value)
 {
@@ -173,7 +178,7 @@ static int take_openings(struct data_pass *pass, struct str text, struct data_op
 }
 
 /* Targets so far; from so many on they are no classes, and openings need not be kept. */
-static void see_target(struct data_pass *pass, uint64_t target)
+void data_see_target(struct data_pass *pass, uint64_t target)
 {
     size_t at = target % SEEN_SLOTS;
 
@@ -191,7 +196,7 @@ static void see_target(struct data_pass *pass, uint64_t target)
 /* ---- One row ---- */
 
 /* 0.7 is a score; 1.0 may be a class. */
-static bool is_fraction(struct str label)
+bool data_is_fraction(struct str label)
 {
     const char *dot = memchr(label.p, '.', label.n);
 
@@ -228,7 +233,7 @@ static uint32_t flags_of(const struct conversation *row, const struct row_parts 
     if (parts->has_target && parts->target.n <= SHORT_BYTES)
         flags |= DATA_ROW_SHORT;
     if (parts->has_target && parts->input.n && (row->form == ROW_TEXT || row->form == ROW_OTHER))
-        flags |= DATA_ROW_LABEL | (is_fraction(parts->target) ? DATA_ROW_FRACTION : 0u);
+        flags |= DATA_ROW_LABEL | (data_is_fraction(parts->target) ? DATA_ROW_FRACTION : 0u);
     return flags;
 }
 
@@ -261,7 +266,7 @@ static int take_row(struct data_pass *pass, const struct conversation *row, stru
         return OK;
     rc = take_openings(pass, last_user_text(row, parts.input, pass->scratch),
                        &pass->openings[pass->n], err);
-    see_target(pass, out->target);
+    data_see_target(pass, out->target);
     return rc;
 }
 
@@ -324,7 +329,7 @@ static bool goes_on(struct data_pass *pass)
     return !hooks->yield || hooks->yield(hooks->ctx, &ignored) == OK;
 }
 
-static void stop(struct data_pass *pass, const char *why)
+void data_stop(struct data_pass *pass, const char *why)
 {
     pass->out->is_partial = true;
     if (!pass->out->missing)
@@ -372,12 +377,12 @@ static int read_file(struct data_pass *pass, size_t file, struct error *err)
         if (rc <= 0)
             break;
         if (make_room(pass, &bad) != OK) {
-            stop(pass, bad.message);
+            data_stop(pass, bad.message);
             break;
         }
         rc = failed = add_row(pass, tree, place.at, file, err);
         if (rc == OK && !goes_on(pass))
-            stop(pass, "stopped by the user");
+            data_stop(pass, "stopped by the user");
     }
     rows_close(rows);
     pass->files[file].n_rows = (int64_t)pass->n - pass->files[file].first_row;
@@ -388,7 +393,7 @@ static int read_file(struct data_pass *pass, size_t file, struct error *err)
         return rc;
     }
     if (rc != OK && rc != 1)
-        stop(pass, why.message);
+        data_stop(pass, why.message);
     return OK;
 }
 
@@ -401,7 +406,7 @@ int data_read_rows(struct data_pass *pass, struct error *err)
     if (!pass->seen || !pass->scratch)
         return error_set(err, E_NOMEM, "no memory for the facts of rows");
     for (size_t i = 0; rc == OK && i < pass->n_files; i++)
-        rc = read_file(pass, i, err);
+        rc = pass->files[i].split ? data_form_read(pass, i, err) : read_file(pass, i, err);
     return rc;
 }
 
@@ -440,6 +445,8 @@ struct str data_read_text(struct data_pass *pass, struct data_reader *reader, si
     struct row_parts parts;
     struct error ignored, bad;
 
+    if (pass->files[of->file].split)
+        return data_form_text(pass, row, which, limit, arena);
     if (open_reader(pass, reader, of->file) != OK)
         return str_of("");
     arena_reset(reader->scratch);

@@ -88,6 +88,7 @@ static void put_files(struct buf *out, const struct data_facts *data)
         buf_printf(out, "%s{\"first_row\":%lld,\"n_rows\":%lld", i ? "," : "",
                    (long long)data->files[i].first_row, (long long)data->files[i].n_rows);
         put_text(out, "path", data->files[i].path);
+        put_text(out, "split", data->files[i].split);
         buf_putc(out, '}');
     }
     buf_putc(out, ']');
@@ -179,6 +180,8 @@ void data_put_head(const struct data_facts *source, struct buf *head)
     for (size_t i = 0; i < N_COUNTS; i++)
         put_number(head, COUNTS[i].name, *count_of(&data, i));
     put_text(head, "missing", data.missing);
+    put_text(head, "limits", data.limits);
+    put_text(head, "not_grouped", data.not_grouped);
     put_text(head, "form", data.form);
     put_files(head, &data);
     put_groups(head, &data);
@@ -200,6 +203,7 @@ static void take_files(const struct json *list, struct arena *arena, struct data
         const char *path = text_of(json_get(item, "path"), arena);
 
         files[out->n_files++] = (struct data_file){.path = path ? path : "",
+                                                   .split = text_of(json_get(item, "split"), arena),
                                                    .first_row = number_of(json_get(item, "first_row")),
                                                    .n_rows = number_of(json_get(item, "n_rows"))};
     }
@@ -308,6 +312,8 @@ bool data_take_head(const char *head, struct arena *arena, struct data_facts *ou
     for (size_t i = 0; i < N_COUNTS; i++)
         *count_of(out, i) = number_of(json_get(tree, COUNTS[i].name));
     out->missing = text_of(json_get(tree, "missing"), arena);
+    out->limits = text_of(json_get(tree, "limits"), arena);
+    out->not_grouped = text_of(json_get(tree, "not_grouped"), arena);
     out->form = text_of(json_get(tree, "form"), arena);
     take_files(json_get(tree, "files"), arena, out);
     take_groups(json_get(tree, "groups"), arena, out);

@@ -100,7 +100,9 @@ static void inform(struct check_ctx *ctx, const struct data_facts *data)
     if (data->n_unreadable)
         check_info(ctx, "%lld rows could not be read, the first of them row %lld",
                    (long long)data->n_unreadable, (long long)data->first_unreadable);
-    if (data->n_not_grouped)
+    if (data->limits)
+        check_info(ctx, "%s", data->limits);
+    if (data->n_not_grouped && !data->limits)
         check_info(ctx, "%lld rows were left out: the picture or sound that they ask about is not in "
                         "the file",
                    (long long)data->n_not_grouped);
@@ -228,6 +230,9 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (n_read <= 0 || data->n_no_target == n_read || data->n_no_input == n_read)
         return judge_nothing(ctx, data);
     inform(ctx, data);
+    if (data->not_grouped)
+        return check_unknown(ctx, "the rows themselves: %s, so that inputs cannot be compared",
+                             data->not_grouped);
     if (data->n_contradictory > 0)
         return judge_contradictions(ctx, data);
     if (data->n_free >= FEWEST_GROUPS &&

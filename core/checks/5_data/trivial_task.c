@@ -257,10 +257,24 @@ static void advise(struct check_ctx *ctx)
     check_fix(ctx, "evaluate on rows without the cue");
 }
 
+/* Facts tell how the whole input begins: in a conversation, or behind a long instruction, that is not how
+ * the question does. */
+static bool hides_openings(const struct data_facts *data)
+{
+    static const char *const TURNS[] = {"messages", "sharegpt", "alpaca"};
+
+    for (size_t i = 0; data->form && i < sizeof TURNS / sizeof *TURNS; i++)
+        if (strcmp(data->form, TURNS[i]) == 0)
+            return true;
+    return data->n_shared_words >= DATA_OPENINGS - 2;
+}
+
 static void inform(struct check_ctx *ctx, const struct data_facts *data)
 {
     const char *text = "";
 
+    if (data->limits)
+        check_info(ctx, "%s", data->limits);
     for (size_t i = 0; i < data->n_kept_classes && i < 4; i++)
         text = arena_printf(ctx->arena, "%s%s%s %lld", text, i ? ", " : "", data->classes[i].name,
                             (long long)data->classes[i].n_rows);
@@ -303,6 +317,9 @@ static int run(struct check_ctx *ctx, struct error *err)
     inform(ctx, data);
     if (is_found)
         return OK;
+    if (data->limits && hides_openings(data))
+        return check_unknown(ctx, "the rows themselves: their facts hold the first twelve words of the whole "
+                                  "input, not those of the last question");
     if (data->is_partial)
         return check_unknown(ctx, "the rest of the rows: %lld of %lld were read, no cue so far",
                              (long long)data->n_rows, (long long)data->n_file_rows);
