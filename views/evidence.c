@@ -119,6 +119,17 @@ static void say_see(const struct view *view, struct textflow *flow, const struct
         flow_puts(flow, STYLE_TEXT, row->check->why);
 }
 
+/* A pane that says more than the place in the file that it read. */
+static bool is_shown_by(const char *pane)
+{
+    static const char *const PANES[] = {"pairs", "data", "evals", "preference"};
+
+    for (size_t i = 0; pane && i < sizeof PANES / sizeof *PANES; i++)
+        if (strcmp(pane, PANES[i]) == 0)
+            return true;
+    return false;
+}
+
 static void say_next(const struct view *view, struct textflow *flow, const struct verdict_row *row)
 {
     const struct check_result *result = &row->result;
@@ -131,9 +142,14 @@ static void say_next(const struct view *view, struct textflow *flow, const struc
     }
     if (i < result->n_evidence) {
         const char *place = evidence_place(view->desk->facts, &result->evidence[i], view->arena);
+        const char *pane = evidence_view(row->check, &result->evidence[i]);
 
         if (result->evidence[i].kind && strcmp(result->evidence[i].kind, "setting") == 0)
             flow_puts(flow, STYLE_TEXT, "Enter shows the setting, ");
+        else if (place[0] && result->evidence[i].row != NONE)
+            flow_printf(flow, STYLE_TEXT, "Enter opens %s, ", place);
+        else if (is_shown_by(pane))
+            flow_printf(flow, STYLE_TEXT, "Enter opens the pane %s, ", pane);
         else if (place[0])
             flow_printf(flow, STYLE_TEXT, "Enter opens %s, ", place);
         if (result->n_evidence > 1)

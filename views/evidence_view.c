@@ -20,10 +20,51 @@ static bool is_about_prompts(const struct check *check)
     return false;
 }
 
-/* Rows that say something only beside each other. */
-static bool is_about_pairs(const struct check *check)
+static bool is_check(const struct check *check, const char *id)
 {
-    return check && strcmp(check->id, "contradictory-targets") == 0;
+    return strcmp(check->id, id) == 0;
+}
+
+/* Scores of models: the row or line they were read from says less than the difference with its interval. */
+static const char *view_of_scores(const struct evidence *evidence)
+{
+    return is_kind(evidence, "log") || is_kind(evidence, "file") ? "log" : "evals";
+}
+
+/* Rows that say something only beside each other, or the table of all with what was counted. */
+static const char *view_of_rows(const struct check *check, const struct evidence *evidence)
+{
+    if (is_kind(evidence, "log") || is_kind(evidence, "file"))
+        return "log";
+    if (evidence->series)
+        return "curves";
+    if (is_check(check, "contradictory-targets"))
+        return "pairs";
+    if (!is_check(check, "leak-near-duplicate"))
+        return "data";
+    /* of a leak the scores alone stand in another file, without a row */
+    return is_kind(evidence, "dataset") && evidence->row == NONE ? "evals" : "pairs";
+}
+
+static const char *view_of_preference(const struct check *check, const struct evidence *evidence)
+{
+    if (is_kind(evidence, "log") || is_kind(evidence, "file"))
+        return "log";
+    if (is_check(check, "chosen-rejected-swapped") && !evidence->series)
+        return "pairs";
+    if (!is_kind(evidence, "number") || !evidence->source_id || evidence->series)
+        return "preference";
+    /* held-out quality stands at its line, outputs that are alike in their file */
+    return evidence->line != NONE ? "evals" : "log";
+}
+
+static const char *view_of_stage(const struct check *check, const struct evidence *evidence)
+{
+    if (check->stage == STAGE_EVAL_POWER)
+        return view_of_scores(evidence);
+    if (check->stage == STAGE_DATA || check->stage == STAGE_LEAK)
+        return view_of_rows(check, evidence);
+    return check->stage == STAGE_PREFERENCE ? view_of_preference(check, evidence) : NULL;
 }
 
 const char *evidence_view(const struct check *check, const struct evidence *evidence)
@@ -34,8 +75,10 @@ const char *evidence_view(const struct check *check, const struct evidence *evid
         return "prompts";
     if (is_kind(evidence, "artefact"))
         return "artefacts";
+    if (check && view_of_stage(check, evidence))
+        return view_of_stage(check, evidence);
     if (is_kind(evidence, "dataset") && evidence->row != NONE)
-        return is_about_pairs(check) ? "pairs" : "labels";
+        return "labels";
     if (evidence->source_id && evidence->line != NONE)
         return "log";
     if (evidence->step != NONE)

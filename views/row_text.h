@@ -4,10 +4,14 @@
 
 #include "core/facts/run_facts.h"
 #include "core/read/rows.h"
+#include "core/text/conversation.h"
 
 struct row_text {
     struct str input, target;   /* "" where there are none; in the arena */
-    struct str raw;             /* the row's own text, cut */
+    struct str rejected;        /* of a pair the answer beside the target; p NULL: there is none */
+    struct str fields;          /* what else the row says in short: "source a  score_chosen 2" */
+    struct str raw;             /* the row's own text */
+    bool is_cut;                /* one of them is longer than what was asked for */
 };
 
 /* Reads rows of one file, kept open from row to row. Zeroed at first. */
@@ -20,5 +24,11 @@ struct row_reader {
 bool row_text_read(struct row_reader *reader, const char *path, int64_t at, int64_t row, size_t limit,
                    bool with_raw, struct arena *arena, struct row_text *out);
 void row_reader_close(struct row_reader *reader);
+
+/* The answer that was not chosen: a text, or the last one of its turns. p NULL: none. */
+struct str row_rejected(const struct conversation *row, struct arena *arena);
+/* The line that the row begins at, counted from the start of its file; NONE: it has no lines (Parquet,
+ * Arrow), or is further in than is worth the time. */
+int64_t row_text_line(const char *path, int64_t at);
 
 #endif

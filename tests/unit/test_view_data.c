@@ -147,8 +147,85 @@ static void a_pair_marks_what_differs(void **state)
     const char *line = strstr(text, "train.jsonl row 0");
     assert_non_null(line);
     assert_true(strstr(line, "train.jsonl row 2") < strchr(line, '\n'));
+    line = strstr(text, "[-yes-]");
+    assert_true(line && strstr(line, "{+no+}") < strchr(line, '\n'));
     pane_act(f->pairs, "next-pair");
     assert_shows(heading(f->pairs), "1 of 1");
+}
+
+static const char PAIRS[] =
+    "{\"prompt\": \"Name a tree.\", \"chosen\": \"the old oak by the road\", \"rejected\": \"the new oak by "
+    "the river\", \"score_chosen\": 2, \"score_rejected\": 9}\n"
+    "{\"prompt\": \"Name a bird.\", \"chosen\": \"a \\u202ewren\", \"rejected\": \"\"}\n";
+
+static void answers_of_a_preference_row_stand_beside_each_other(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, PAIRS);
+    const char *text = drawn(f->pairs, 20, 60);
+    assert_string_equal(heading(f->pairs), "1 of 2, chosen | rejected");
+    assert_shows(text, "train.jsonl row 0: chosen");
+    assert_shows(text, "train.jsonl row 0: rejected");
+    assert_shows(text, "score_chosen 2  score_rejected 9");
+    assert_shows(text, "prompt, the same in both");
+    assert_shows(text, "the [-old-] oak by the [-road-]");
+    assert_shows(text, "the {+new+} oak by the {+river+}");
+    pane_act(f->pairs, "next-pair");
+    text = drawn(f->pairs, 20, 60);
+    assert_shows(text, "<U+202E>");
+    assert_shows(text, "(empty)");
+}
+
+static const char *said(struct pane *pane)
+{
+    buf_clear(&pane->text);
+    pane->view.ops->status(&pane->view, &pane->text);
+    return pane->text.p ? pane->text.p : "";
+}
+
+static void the_keys_step_from_difference_to_difference(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, PAIRS);
+    drawn(f->pairs, 20, 60);
+    assert_shows(said(f->pairs), "2 differences, d goes to the first");
+    pane_act(f->pairs, "difference");
+    assert_shows(said(f->pairs), "difference 1 of 2");
+    pane_act(f->pairs, "difference");
+    pane_act(f->pairs, "difference");
+    assert_shows(said(f->pairs), "difference 2 of 2");
+    pane_act(f->pairs, "difference-before");
+    assert_shows(said(f->pairs), "difference 1 of 2");
+    drawn(f->pairs, 2, 60);             /* what it stands on is scrolled to */
+    pane_act(f->pairs, "difference-before");
+    assert_shows(drawn(f->pairs, 3, 60), "[-old-]");
+}
+
+static void evidence_of_a_pair_opens_it(void **state)
+{
+    static const struct evidence EVIDENCE[] = {{.kind = "number", .row = NONE},
+                                               {.kind = "dataset", .row = 1, .line = 2}};
+    struct fixture *f = *state;
+    struct evidence evidence[2] = {EVIDENCE[0], EVIDENCE[1]};
+
+    open_rows(f, PAIRS);
+    evidence[1].source_id = f->run->facts->datasets[0].source_id;
+    struct verdict_row *row = pane_check(f->pairs, STAGE_PREFERENCE, "chosen-rejected-swapped", VERDICT_FAIL);
+    row->result.evidence = evidence;
+    row->result.n_evidence = 2;
+    pane_checklist(f->pairs);
+    f->pairs->desk.check = 0;
+    f->pairs->desk.evidence = 1;
+    drawn(f->pairs, 20, 60);
+    assert_string_equal(heading(f->pairs), "2 of 2, chosen | rejected");
+    pane_act(f->pairs, "previous-pair");
+    drawn(f->pairs, 20, 60);
+    assert_string_equal(heading(f->pairs), "1 of 2, chosen | rejected");
+    f->pairs->desk.evidence = 0;        /* the share of all: the first row that is shown of them */
+    drawn(f->pairs, 20, 60);
+    assert_string_equal(heading(f->pairs), "2 of 2, chosen | rejected");
 }
 
 static void nothing_to_show_says_why(void **state)
@@ -184,6 +261,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_row_is_read_whole_and_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counts_stand_with_bars, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_marks_what_differs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_of_a_preference_row_stand_beside_each_other, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_keys_step_from_difference_to_difference, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(evidence_of_a_pair_opens_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_to_show_says_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_size_does_no_harm, set_up, tear_down),
     };

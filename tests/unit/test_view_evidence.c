@@ -9,6 +9,7 @@
 
 #include "tests/harness/golden.h"
 #include "tests/harness/pane.h"
+#include "views/evidence_view.h"
 #include "views/registry.h"
 
 static struct evidence pieces[4];
@@ -114,6 +115,47 @@ static void evidence_without_a_place_opens_nothing(void **state)
     pane_act(pane, "open");
     assert_null(pane->desk.open_view);
     assert_null(pane->desk.request);
+}
+
+/* Rows, shares, scores and curves of the stages about quality each have a pane of their own. */
+static void evidence_of_quality_opens_the_pane_that_shows_it(void **state)
+{
+    static const struct {
+        enum stage stage;
+        const char *id, *kind;
+        int64_t source, line, row;
+        const char *series, *view;
+    } cases[] = {
+        {STAGE_EVAL_POWER, "gain-within-ci", "number", 1, 2, NONE, NULL, "evals"},
+        {STAGE_EVAL_POWER, "length-only-gain", "number", 0, NONE, NONE, NULL, "evals"},
+        {STAGE_EVAL_POWER, "catastrophic-forgetting", "setting", 1, 2, NONE, NULL, "settings"},
+        {STAGE_DATA, "contradictory-targets", "dataset", 1, NONE, 12, NULL, "pairs"},
+        {STAGE_DATA, "contradictory-targets", "number", 0, NONE, NONE, NULL, "pairs"},
+        {STAGE_DATA, "trivial-task", "dataset", 1, NONE, NONE, NULL, "data"},
+        {STAGE_DATA, "trivial-task", "rows", 1, 4, NONE, "accuracies", "curves"},
+        {STAGE_DATA, "dataset-unshuffled", "dataset", 1, NONE, 40, NULL, "data"},
+        {STAGE_LEAK, "leak-near-duplicate", "dataset", 1, NONE, 3, NULL, "pairs"},
+        {STAGE_LEAK, "leak-near-duplicate", "number", 0, NONE, NONE, NULL, "pairs"},
+        {STAGE_LEAK, "leak-near-duplicate", "dataset", 1, NONE, NONE, NULL, "evals"},
+        {STAGE_LEAK, "row-split", "dataset", 1, NONE, NONE, NULL, "data"},
+        {STAGE_PREFERENCE, "chosen-rejected-swapped", "dataset", 1, 3, 2, NULL, "pairs"},
+        {STAGE_PREFERENCE, "chosen-rejected-swapped", "number", 1, NONE, NONE, NULL, "pairs"},
+        {STAGE_PREFERENCE, "dpo-length-exploitation", "dataset", 1, NONE, NONE, NULL, "preference"},
+        {STAGE_PREFERENCE, "reward-hacking", "rows", 1, 7, NONE, "kl", "preference"},
+        {STAGE_PREFERENCE, "reward-hacking", "number", 1, NONE, NONE, NULL, "log"},
+        {STAGE_PREFERENCE, "off-policy-drift", "number", 1, 1, NONE, NULL, "evals"},
+        {STAGE_PREFERENCE, "negative-kl", "log", 1, 5, NONE, NULL, "log"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct check check = {.id = cases[i].id, .stage = cases[i].stage};
+        struct evidence evidence = piece(cases[i].kind, cases[i].source, cases[i].line, NONE, "");
+
+        evidence.row = cases[i].row;
+        evidence.series = cases[i].series;
+        assert_string_equal(evidence_view(&check, &evidence), cases[i].view);
+    }
 }
 
 static void an_open_question_asks_for_the_missing_file(void **state)
@@ -252,6 +294,7 @@ int main(void)
         TEST(the_five_lines_answer_the_five_questions),
         TEST(enter_leads_to_the_place_of_the_evidence),
         TEST(evidence_without_a_place_opens_nothing),
+        TEST(evidence_of_quality_opens_the_pane_that_shows_it),
         TEST(an_open_question_asks_for_the_missing_file),
         TEST(a_consequence_names_its_cause_and_a_dismissed_check_its_reason),
         TEST(remarks_on_the_check_are_shown_others_are_not),
