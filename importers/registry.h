@@ -41,6 +41,7 @@
     X(judge)             \
     X(lm_eval)           \
     X(eval_logs)         \
+    X(eval_tables)       \
     X(dataset_facts)     \
     X(dataset_rows)      \
     X(metrics_table)     \

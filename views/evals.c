@@ -119,14 +119,8 @@ static bool read_effects(struct view *view)
         add_pair(state, &pairs[i]);
     for (size_t i = 0; i < n_judged; i++)
         add_judged(state, &judged[i]);
-    for (size_t i = 0; i < facts->n_eval_suites; i++) {
-        bool has_pair = false;
-
-        for (size_t k = 0; k < n; k++)
-            has_pair |= pairs[k].base == &facts->eval_suites[i] ||
-                        pairs[k].candidate == &facts->eval_suites[i];
-        state->n_alone += !has_pair;
-    }
+    for (size_t i = 0; i < facts->n_eval_suites; i++)
+        state->n_alone += !eval_is_paired(pairs, n, &facts->eval_suites[i]);
     state->range = range_of(state);
     return true;
 }

@@ -86,8 +86,8 @@ static bool weigh_pairs(struct reading *r, const struct eval_pair *pairs, size_t
     for (size_t i = 0; i < n; i++) {
         const struct eval_pair *pair = &pairs[i];
 
-        if (pair->is_general != general || pair->why_not || !isfinite(pair->interval.low) ||
-            is_overtaken(pairs, n, pair))
+        if (pair->is_general != general || pair->is_variant || pair->why_not ||
+            !isfinite(pair->interval.low) || is_overtaken(pairs, n, pair))
             continue;
         struct held_out next = {
             .answer = pair_fell(pair)   ? HELD_OUT_FELL

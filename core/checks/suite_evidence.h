@@ -7,6 +7,12 @@
 
 /* "retention: base 412 of 500, candidate 351 of 500, -12.2 points (95 %: -17.4 to -7.0)" */
 void evidence_pair(struct check_ctx *ctx, const struct eval_pair *pair);
+/* What the pair rests on where that is less than it looks: items without a result, items that only one side
+ * has, repeats of items; and sampling, with the spread over seeds where several runs show it. */
+void evidence_basis(struct check_ctx *ctx, const struct eval_pair *pair);
+/* The same items by the suite's other measures ("gsm8k (flexible-extract)"), one line each. */
+void evidence_variants(struct check_ctx *ctx, const struct eval_pair *pairs, size_t n,
+                       const struct eval_pair *of);
 /* What is below 0 among the general suites, by Holm's rule over those that can be compared (F16):
  * falls[i] for pairs[i]. Returns how many. */
 size_t general_falls(const struct eval_pair *pairs, size_t n, bool *falls);

@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "core/base/log.h"
+#include "core/facts/checkpoint_name.h"
+#include "core/facts/eval_pool.h"
 #include "core/facts/facts_cache.h"
 #include "core/stats/paired.h"
 
@@ -77,12 +79,18 @@ static const char *last_component(const char *path)
 static bool is_what_was_tuned(const struct run_facts *facts, const char *model)
 {
     static const char *const NAMES[] = {"base_model_name_or_path", "model_name_or_path"};
+    const char *revision = strrchr(model, '@');
+    struct str plain = revision ? str_from(model, (size_t)(revision - model)) : str_of(model);
+    const char *name = last_component(model);
+    struct str last = str_from(name, plain.n - (size_t)(name - model));
 
+    if (revision && revision < name)
+        return false;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         const char *base = facts_text(facts, NAMES[i]);
 
-        if (base && base[0] && (strcmp(base, model) == 0 ||
-                     (strchr(base, '/') && strcasecmp(last_component(base), last_component(model)) == 0)))
+        if (base && base[0] && (str_is(plain, base) ||
+                     (strchr(base, '/') && str_is_ignoring_case(last, last_component(base)))))
             return true;
     }
     return false;
@@ -132,44 +140,92 @@ bool eval_suite_is_general(const struct run_facts *facts, const char *suite)
 
 /* ---- Pairs ---- */
 
-static bool is_known(const struct eval_suite *suite)
+/* Without the checkpoint that it ends with. */
+static struct str model_stem(const char *model)
 {
-    return suite->n > 0 && isfinite(suite->n_correct);
+    struct str text = str_of(model);
+    struct checkpoint_name checkpoint;
+
+    while (text.n > 1 && text.p[text.n - 1] == '/')
+        text = str_first(text, text.n - 1);
+    size_t from = text.n;
+    while (from > 0 && text.p[from - 1] != '/' && text.p[from - 1] != '@')
+        from--;
+    bool is_checkpoint = from > 1 && checkpoint_name_read(str_skip(text, from), &checkpoint);
+    return is_checkpoint ? str_first(text, from - 1) : text;
 }
 
-static bool is_binary(const struct eval_suite *suite)
+bool eval_same_model(const char *a, const char *b)
 {
-    return strcmp(suite->metric, "correct") == 0;
+    return strcmp(a, b) == 0 || str_eq(model_stem(a), model_stem(b));
 }
 
-/* The base on that suite: of the same file first, then of the fewest steps. */
-static const struct eval_suite *base_of(const struct run_facts *facts,
-                                        const struct eval_suite *candidate)
+bool eval_suite_is_variant(const struct run_facts *facts, const struct eval_suite *suite)
 {
-    const struct eval_suite *best = NULL;
+    struct str name = str_of(suite->suite);
+    ptrdiff_t at = str_find(name, " (");
 
-    for (size_t i = 0; i < facts->n_eval_suites; i++) {
-        const struct eval_suite *suite = &facts->eval_suites[i];
+    if (at <= 0 || !str_ends(name, ")"))
+        return false;
+    name = str_first(name, (size_t)at);
+    for (size_t i = 0; i < facts->n_eval_suites; i++)
+        if (facts->eval_suites[i].source_id == suite->source_id &&
+            strcmp(facts->eval_suites[i].model, suite->model) == 0 &&
+            str_is(name, facts->eval_suites[i].suite))
+            return true;
+    return false;
+}
 
-        if (!is_known(suite) || !eval_model_is_base(facts, suite->model) ||
-            strcasecmp(suite->suite, candidate->suite) != 0 ||
-            strcmp(suite->metric, candidate->metric) != 0)
-            continue;
-        bool is_near = suite->source_id == candidate->source_id,
-             best_near = best && best->source_id == candidate->source_id;
-        if (!best || (is_near && !best_near) ||
-            (is_near == best_near && suite->n_items > best->n_items))
-            best = suite;
+bool eval_is_paired(const struct eval_pair *pairs, size_t n, const struct eval_suite *suite)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct eval_suite *base = pairs[i].base, *own = pairs[i].candidate;
+
+        if (strcasecmp(own->suite, suite->suite) == 0 &&
+            (strcmp(own->model, suite->model) == 0 || strcmp(base->model, suite->model) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* How well a base fits a candidate's suite; negative: not at all. Of the same measure first, decoded the
+ * same way, of the same file. */
+static int fit(const struct eval_suite *base, const struct eval_suite *candidate, struct arena *arena)
+{
+    if (strcasecmp(base->suite, candidate->suite) != 0)
+        return -1;
+    return 4 * (strcmp(base->metric, candidate->metric) == 0) +
+           2 * (eval_frozen_differs(base->frozen, candidate->frozen, arena) == NULL) +
+           (base->source_id == candidate->source_id);
+}
+
+/* The base on that suite; of those that fit as well the one with most items. */
+static const struct eval_pool *base_of(const struct run_facts *facts, struct arena *arena,
+                                       const struct eval_pool *pools, size_t n,
+                                       const struct eval_suite *candidate)
+{
+    const struct eval_pool *best = NULL;
+    int best_fit = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        int own = eval_model_is_base(facts, pools[i].suite->model) ? fit(pools[i].suite, candidate, arena)
+                                                                   : -1;
+
+        if (own > best_fit ||
+            (own >= 0 && own == best_fit && pools[i].suite->n_items > best->suite->n_items)) {
+            best = &pools[i];
+            best_fit = own;
+        }
     }
     return best;
 }
 
-static bool is_said_before(const struct run_facts *facts, size_t at)
+static bool is_said_before(const struct eval_pool *pools, size_t at)
 {
-    const struct eval_suite *own = &facts->eval_suites[at];
+    const struct eval_suite *own = pools[at].suite;
 
     for (size_t i = 0; i < at; i++) {
-        const struct eval_suite *other = &facts->eval_suites[i];
+        const struct eval_suite *other = pools[i].suite;
 
         if (strcmp(other->model, own->model) == 0 && strcasecmp(other->suite, own->suite) == 0 &&
             other->step == own->step && other->n == own->n && other->n_correct == own->n_correct)
@@ -182,11 +238,32 @@ static bool is_said_before(const struct run_facts *facts, size_t at)
 struct matched {
     double *d;
     int64_t *cluster;
-    size_t n;
+    size_t n, n_groups;
     int64_t lost, gained;
-    double sum_base, sum_candidate;
-    bool has_clusters, has_other_prompts;
+    int64_t groups_lost, groups_gained;
+    double sum_base, sum_candidate, max_base, max_candidate;
+    bool has_clusters, has_other_prompts, has_parts;
 };
+
+static void match_one(const struct eval_item *base, const struct eval_item *tuned, size_t row,
+                      struct matched *m)
+{
+    double d = tuned->score - base->score;
+
+    m->has_other_prompts |=
+        base->prompt_hash && tuned->prompt_hash && base->prompt_hash != tuned->prompt_hash;
+    m->has_clusters |= base->cluster != NULL;
+    m->has_parts |= (base->score != 0.0 && base->score != 1.0) ||
+                    (tuned->score != 0.0 && tuned->score != 1.0);
+    m->sum_base += base->score;
+    m->sum_candidate += tuned->score;
+    m->max_base = fmax(m->max_base, fabs(base->score));
+    m->max_candidate = fmax(m->max_candidate, fabs(tuned->score));
+    m->lost += d < 0.0;
+    m->gained += d > 0.0;
+    m->cluster[m->n] = (int64_t)row; /* the row of its base, until sorted by group */
+    m->d[m->n++] = d;
+}
 
 static void match(const struct eval_item *base, size_t n_base, const struct eval_item *tuned,
                   size_t n_tuned, struct matched *m)
@@ -194,26 +271,15 @@ static void match(const struct eval_item *base, size_t n_base, const struct eval
     for (size_t i = 0, k = 0; i < n_base && k < n_tuned;) {
         int order = strcmp(base[i].item, tuned[k].item);
 
-        if (order == 0 && isfinite(base[i].score) && isfinite(tuned[k].score)) {
-            double d = tuned[k].score - base[i].score;
-
-            m->has_other_prompts |= base[i].prompt_hash && tuned[k].prompt_hash &&
-                                    base[i].prompt_hash != tuned[k].prompt_hash;
-            m->has_clusters |= base[i].cluster != NULL;
-            m->sum_base += base[i].score;
-            m->sum_candidate += tuned[k].score;
-            m->lost += d < 0.0;
-            m->gained += d > 0.0;
-            m->cluster[m->n] = (int64_t)i; /* the row of its base, until sorted by group */
-            m->d[m->n++] = d;
-        }
+        if (order == 0 && isfinite(base[i].score) && isfinite(tuned[k].score))
+            match_one(&base[i], &tuned[k], i, m);
         i += order <= 0;
         k += order >= 0;
     }
 }
 
 struct grouped {
-    const char *group;          /* NULL: an item without one, which is its own */
+    const char *group;          /* an item without one is its own, and that of its repeats */
     int64_t row;
     double d;
 };
@@ -221,30 +287,79 @@ struct grouped {
 static int by_group(const void *a, const void *b)
 {
     const struct grouped *x = a, *y = b;
-    int order = strcmp(x->group ? x->group : "", y->group ? y->group : "");
+    int order = strcmp(x->group, y->group);
 
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Items of one group beside each other, groups numbered. False without memory. */
+/* Items of one group beside each other, groups numbered and counted. False without memory. */
 static bool sort_by_group(struct matched *m, const struct eval_item *base, struct arena *arena)
 {
     struct grouped *list = arena_array(arena, m->n, sizeof *list);
-    int64_t number = 0;
+    double sum = 0.0;
 
     if (!list)
         return false;
-    for (size_t i = 0; i < m->n; i++)
-        list[i] = (struct grouped){base[m->cluster[i]].cluster, m->cluster[i], m->d[i]};
+    for (size_t i = 0; i < m->n; i++) {
+        const struct eval_item *item = &base[m->cluster[i]];
+        list[i] = (struct grouped){item->cluster ? item->cluster : item->item, m->cluster[i], m->d[i]};
+    }
     qsort(list, m->n, sizeof *list, by_group);
     for (size_t i = 0; i < m->n; i++) {
-        const char *own = list[i].group, *last = i > 0 ? list[i - 1].group : NULL;
+        bool is_last = i + 1 == m->n || strcmp(list[i].group, list[i + 1].group) != 0;
 
-        number += !own || !last || strcmp(own, last) != 0;
         m->d[i] = list[i].d;
-        m->cluster[i] = number;
+        m->cluster[i] = (int64_t)m->n_groups + 1;
+        sum += list[i].d;
+        if (!is_last)
+            continue;
+        m->n_groups++;
+        m->groups_lost += sum < 0.0;
+        m->groups_gained += sum > 0.0;
+        sum = 0.0;
     }
     return true;
+}
+
+enum { FEW = 20 }; /* differences whose mean is far from normal */
+
+/* The test of the matched items. Below FEW the signs have to agree with the mean. */
+static void test(struct eval_pair *pair, const struct matched *m)
+{
+    size_t n_alone = m->has_clusters ? m->n_groups : m->n;
+
+    if (!m->has_clusters && pair->is_binary) {
+        pair->interval = paired_binary(m->lost, m->gained, (int64_t)m->n);
+        pair->p = mcnemar_p(m->lost, m->gained);
+        return;
+    }
+    if (n_alone < 2) {
+        pair->why_not = pair->why_not ? pair->why_not : "all items are of one group";
+        return;
+    }
+    struct paired_scores scores = paired_scores(m->d, m->has_clusters ? m->cluster : NULL, m->n);
+    pair->interval = scores.interval;
+    pair->p = scores.p;
+    if (n_alone < FEW)
+        pair->p = fmax(pair->p, m->has_clusters ? mcnemar_p(m->groups_lost, m->groups_gained)
+                                                : mcnemar_p(m->lost, m->gained));
+}
+
+/* Scores above 1 are per cent; of one side alone they cannot be compared. */
+static void scale(struct eval_pair *pair, struct matched *m)
+{
+    bool is_more = m->max_base > 1.0, other = m->max_candidate > 1.0;
+
+    if (!is_more && !other)
+        return;
+    if (m->max_base > 100.0 || m->max_candidate > 100.0)
+        pair->why_not = "scores above 100 are no shares";
+    else if (is_more != other)
+        pair->why_not = "the scores of one side are shares and those of the other are not (per cent?)";
+    m->sum_base /= 100.0;
+    m->sum_candidate /= 100.0;
+    for (size_t i = 0; i < m->n; i++)
+        m->d[i] /= 100.0;
 }
 
 /* Paired when at least half of the smaller side are the same items. */
@@ -264,34 +379,35 @@ static bool pair_items(const struct run_facts *facts, struct arena *arena, struc
         return false;
     if (m.has_other_prompts)
         pair->why_not = "the prompts of the items differ";
+    if (m.has_clusters && !sort_by_group(&m, base, arena))
+        return false;
+    scale(pair, &m);
+    pair->is_binary = pair->is_binary && !m.has_parts;
     pair->is_paired = true;
     pair->n_base = pair->n_candidate = (int64_t)m.n;
+    if (m.has_clusters && m.n_groups < m.n)
+        pair->n_groups = (int64_t)m.n_groups;
     pair->lost = m.lost;
     pair->gained = m.gained;
     pair->p_base = m.sum_base / (double)m.n;
     pair->p_candidate = m.sum_candidate / (double)m.n;
     pair->d = pair->p_candidate - pair->p_base;
-    if (pair->is_binary && !m.has_clusters) {
-        pair->interval = paired_binary(m.lost, m.gained, (int64_t)m.n);
-        pair->p = mcnemar_p(m.lost, m.gained);
-        return true;
-    }
-    if (m.has_clusters && !sort_by_group(&m, base, arena))
-        return false;
-    struct paired_scores scores = paired_scores(m.d, m.has_clusters ? m.cluster : NULL, m.n);
-    pair->interval = scores.interval;
-    pair->p = scores.p;
+    test(pair, &m);
     return true;
 }
 
 static void compare(const struct run_facts *facts, struct arena *arena, struct eval_pair *pair)
 {
     const struct eval_suite *a = pair->base, *b = pair->candidate;
+    const char *differs = eval_frozen_differs(a->frozen, b->frozen, arena);
 
     pair->is_general = eval_suite_is_general(facts, b->suite);
-    pair->is_binary = is_binary(a) && is_binary(b);
-    if (a->frozen && b->frozen && strcmp(a->frozen, b->frozen) != 0)
-        pair->why_not = "the suite or the decoding differs";
+    pair->is_variant = eval_suite_is_variant(facts, b);
+    pair->is_binary = eval_suite_counts(a) && eval_suite_counts(b);
+    if (differs)
+        pair->why_not = arena_printf(arena, "the suite or the decoding differs (%s)", differs);
+    else if (strcmp(a->metric, b->metric) != 0)
+        pair->why_not = "one side counts right items, the other has scores";
     if (pair_items(facts, arena, pair))
         return;
     pair->n_base = a->n;
@@ -311,39 +427,48 @@ static void compare(const struct run_facts *facts, struct arena *arena, struct e
 void eval_compare(const struct run_facts *facts, struct arena *arena, const struct eval_suite *a,
                   const struct eval_suite *b, struct eval_pair *out)
 {
-    *out = (struct eval_pair){.base = a, .candidate = b, .lost = NONE, .gained = NONE,
-                              .interval = {NAN, NAN}, .p = NAN};
+    double before = eval_frozen_number(a->frozen, "temperature");
+    double after = eval_frozen_number(b->frozen, "temperature");
+
+    *out = (struct eval_pair){.base = a, .candidate = b, .lost = NONE, .gained = NONE, .n_groups = NONE,
+                              .base_runs = {1, NAN, NAN, NAN}, .candidate_runs = {1, NAN, NAN, NAN},
+                              .temperature = fmax(before, after), .interval = {NAN, NAN}, .p = NAN};
     compare(facts, arena, out);
 }
 
 bool eval_pairs_read(const struct run_facts *facts, struct arena *arena, struct eval_pair **pairs,
                      size_t *n)
 {
-    struct eval_pair *list = arena_array(arena, facts->n_eval_suites, sizeof *list);
+    struct eval_pair *list = arena_array(arena, facts->n_eval_suites + 1, sizeof *list);
+    struct eval_pool *pools = NULL;
+    size_t n_pools = 0;
 
     *n = 0;
     *pairs = list;
-    if (!list)
-        return facts->n_eval_suites == 0;
-    for (size_t i = 0; i < facts->n_eval_suites; i++) {
-        const struct eval_suite *own = &facts->eval_suites[i];
-        const struct eval_suite *base;
+    if (!list || !eval_pools_read(facts, arena, &pools, &n_pools))
+        return false;
+    for (size_t i = 0; i < n_pools; i++) {
+        const struct eval_suite *own = pools[i].suite;
+        const struct eval_pool *base;
 
-        if (!is_known(own) || eval_model_is_base(facts, own->model) || is_said_before(facts, i) ||
-            !(base = base_of(facts, own)))
+        if (eval_model_is_base(facts, own->model) || is_said_before(pools, i) ||
+            !(base = base_of(facts, arena, pools, n_pools, own)))
             continue;
-        eval_compare(facts, arena, base, own, &list[(*n)++]);
+        eval_compare(facts, arena, base->suite, own, &list[*n]);
+        list[*n].base_runs = base->runs;
+        list[(*n)++].candidate_runs = pools[i].runs;
     }
     return true;
 }
 
 const char *eval_reached(const struct eval_suite *suite, struct arena *arena)
 {
+    double sum = suite->n_correct;
     const char *text =
-        is_binary(suite)
-            ? arena_printf(arena, "%.0f of %lld", suite->n_correct, (long long)suite->n)
-            : arena_printf(arena, "%.4g over %lld items", suite->n_correct / (double)suite->n,
-                           (long long)suite->n);
+        eval_suite_counts(suite)
+            ? arena_printf(arena, "%.*f of %lld", sum == floor(sum) ? 0 : 1, sum, (long long)suite->n)
+            : arena_printf(arena, "%.4g over %lld items", sum / (double)suite->n, (long long)suite->n);
+
     return text ? text : "";
 }
 

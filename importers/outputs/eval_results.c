@@ -9,6 +9,7 @@
 #include "core/read/jsonl.h"
 #include "core/read/source.h"
 #include "importers/importer.h"
+#include "importers/outputs/item_results.h"
 #include "importers/peek.h"
 
 enum { NAME_BYTES = 192, MAX_SUITES = 512, MAX_BAD_NOTES = 20 };
@@ -40,6 +41,7 @@ struct reading {
     struct import *import;
     struct seen seen[MAX_SUITES];
     size_t n_seen;
+    struct item_names *names;
     int64_t n_bad;
 };
 
@@ -49,6 +51,7 @@ struct fields {
     bool has_item, has_cluster;
     double score, n;            /* NaN: not stated */
     bool is_count;              /* the score counts right answers: "correct" */
+    bool is_accuracy;           /* a share of right ones, or per cent of them */
     int64_t step;
 };
 
@@ -82,13 +85,16 @@ static bool text_of(const struct json *row, const char *const *keys, char *out, 
     return false;
 }
 
+/* Also of a text of a number; NaN: not stated, or no number. */
 static double number_of(const struct json *row, const char *key)
 {
-    const struct json *value = json_get(row, key);
+    return result_value(json_get(row, key));
+}
 
-    if (json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
-        return value->type == JSON_TRUE;
-    return json_is(value, JSON_NUMBER) ? value->number : NAN;
+/* How was decoded, stated in the row itself. */
+static bool is_decoding(struct str key)
+{
+    return str_is(key, "temperature") || str_is(key, "seed") || str_is(key, "top_p");
 }
 
 /* The suite's hash and the way of decoding, as one text that can be compared. */
@@ -98,14 +104,35 @@ static void read_frozen(const struct json *row, struct fields *f)
     const struct json *decoding = json_get(row, "decoding");
     char hash[NAME_BYTES];
 
-    if (!text_of(row, HASH, hash, sizeof hash) && !json_is(decoding, JSON_OBJECT))
-        return;
+    (void)text_of(row, HASH, hash, sizeof hash);
     size_t at = (size_t)snprintf(f->frozen, sizeof f->frozen, "%.80s", hash);
-    for (const struct json *m = json_is(decoding, JSON_OBJECT) ? decoding->child : NULL; m;
+    for (const struct json *m = json_is(decoding, JSON_OBJECT) ? decoding->child : row->child; m;
          m = m->next)
-        if (m->type == JSON_NUMBER && at < sizeof f->frozen)
+        if (m->type == JSON_NUMBER && at < sizeof f->frozen &&
+            (json_is(decoding, JSON_OBJECT) || is_decoding(m->key)))
             at += (size_t)snprintf(f->frozen + at, sizeof f->frozen - at, " %.*s=%g",
                                    (int)(m->key.n < 40 ? m->key.n : 40), m->key.p, m->number);
+}
+
+/* `correct`, `score` or `accuracy`; NaN for an item that was asked and has no result. False: a row
+ * without any of them. */
+static bool read_score(const struct json *row, struct fields *f)
+{
+    static const char *const KEYS[] = {"correct", "score", "accuracy"};
+
+    f->score = NAN;
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        const struct json *value = json_get(row, KEYS[i]);
+
+        if (!value)
+            continue;
+        f->score = result_value(value);
+        f->is_count = i == 0;
+        f->is_accuracy = i == 2;
+        if (isfinite(f->score) || result_is_missing(value))
+            return isfinite(f->score) || f->has_item;
+    }
+    return false;
 }
 
 static bool read_fields(const struct json *row, struct fields *f)
@@ -130,13 +157,7 @@ static bool read_fields(const struct json *row, struct fields *f)
     (void)text_of(row, SHA, f->sha256, sizeof f->sha256);
     read_frozen(row, f);
     f->n = number_of(row, "n");
-    f->score = number_of(row, "correct");
-    f->is_count = !isnan(f->score);
-    if (isnan(f->score))
-        f->score = number_of(row, "score");
-    if (isnan(f->score) && !f->has_item)
-        f->score = number_of(row, "accuracy");
-    return isfinite(f->score);
+    return read_score(row, f);
 }
 
 static struct seen *find(struct reading *reading, const struct fields *f)
@@ -159,18 +180,32 @@ static struct seen *find(struct reading *reading, const struct fields *f)
     return &reading->seen[reading->n_seen++];
 }
 
-/* `correct` and `score` of a summary: a count, or a share of the n items. */
-static bool summary_of(const struct fields *f, struct eval_suite *suite)
+/* A share, or per cent, of n items that comes out as a whole number of them, as far as its digits go. */
+static bool count_of_share(double share, double n, double *count)
+{
+    share = share > 1.0 ? share / 100.0 : share;
+    *count = round(share * n);
+    return share >= 0.0 && share <= 1.0 && fabs(share * n - *count) <= 0.006 * n;
+}
+
+/* `correct` and `score` of a summary: a count, or a share of the n items. NULL, or what is wrong. */
+static const char *summary_of(const struct fields *f, struct eval_suite *suite)
 {
     if (!(f->n >= 1.0) || f->n > 9e15 || f->n != floor(f->n))
-        return false;
+        return "a summary needs n, the number of its items, as a whole number from 1 on";
     suite->n = (int64_t)f->n;
-    if (f->is_count) {
-        suite->n_correct = f->score;
-        return f->score >= 0.0 && f->score <= f->n;
+    if (f->is_accuracy) {
+        suite->metric = "correct";
+        return count_of_share(f->score, f->n, &suite->n_correct)
+                   ? NULL
+                   : "an accuracy is expected from 0 to 1, or to 100 per cent";
     }
-    suite->n_correct = f->score * f->n;
-    return true;
+    suite->n_correct = f->is_count ? f->score : f->score * f->n;
+    if (!f->is_count)
+        return NULL;
+    if (f->score != floor(f->score))
+        return "correct is expected to count items: it is no whole number (a share is written as accuracy)";
+    return f->score >= 0.0 && f->score <= f->n ? NULL : "correct is expected from 0 to n";
 }
 
 static int put_suite(struct reading *reading, const struct fields *f, struct seen *seen,
@@ -187,10 +222,10 @@ static int put_suite(struct reading *reading, const struct fields *f, struct see
                                .frozen = f->frozen[0] ? f->frozen : NULL,
                                .line = row->line};
 
-    if (!f->has_item && !summary_of(f, &suite)) {
+    const char *wrong = f->has_item ? NULL : summary_of(f, &suite);
+    if (wrong) {
         reading->n_seen -= seen->id == 0; /* not seen after all: it is the last one */
-        return bad(reading, row, "a summary needs n, the number of items, and no more correct ones",
-                   err);
+        return bad(reading, row, wrong, err);
     }
     seen->is_summary = !f->has_item;
     return sink_eval_suite(reading->import->sink, &suite, &seen->id, err);
@@ -213,13 +248,15 @@ static int put(struct reading *reading, const struct fields *f, const struct jso
         return is_new ? OK : bad(reading, row, "this model and suite were stated before", err);
     if (seen->is_summary)
         return bad(reading, row, "an item of a suite that a summary row states already", err);
+    if (f->is_count && !isnan(f->score) && !(f->score >= 0.0 && f->score <= 1.0))
+        return bad(reading, row, "correct of an item is expected from 0 to 1", err);
     bool has_prompt = text_of(row->tree, PROMPT, prompt, sizeof prompt);
     struct eval_item item = {
         .item = f->item,
         .score = f->score,
         .cluster = f->has_cluster ? f->cluster : NULL,
         .prompt_hash = has_prompt ? (int64_t)hash_bytes(prompt, strlen(prompt)) : 0};
-    return sink_eval_item(reading->import->sink, seen->id, &item, err);
+    return item_names_put(reading->names, reading->import->sink, seen->id, &item, err);
 }
 
 static int on_row(void *ctx, const struct json_row *row, struct error *err)
@@ -234,7 +271,8 @@ static int on_row(void *ctx, const struct json_row *row, struct error *err)
     if (!read_fields(row->tree, &fields)) {
         /* The head of a suite states what it is and no result. */
         bool is_head = json_get(row->tree, "version") && !json_get(row->tree, "output");
-        return is_head ? OK : bad(reading, row, "a row without model, suite and result", err);
+        return is_head ? OK
+                       : bad(reading, row, "a row without model, suite and a result that is a number", err);
     }
     return put(reading, &fields, row, err);
 }
@@ -266,13 +304,21 @@ static int run(struct import *import, struct error *err)
     if (!reading)
         return error_set(err, E_NOMEM, "no memory for the results of an evaluation");
     reading->import = import;
+    reading->names = item_names_open();
+    if (!reading->names)
+        return error_set(err, E_NOMEM, "no memory for the results of an evaluation");
     const struct jsonl_handler handler = {
         .row = on_row, .bad = on_bad, .ctx = reading, .always_tree = true};
     rc = source_open(&file, import->path, &why);
     if (rc == OK)
         rc = jsonl_read(file, &handler, &why);
     source_close(file);
-    return rc == OK ? OK : import_note_error(import, &why, err);
+    if (rc != OK)
+        rc = import_note_error(import, &why, err);
+    if (rc == OK)
+        rc = item_names_note(reading->names, import->sink, err);
+    item_names_close(reading->names);
+    return rc;
 }
 
 const struct importer importer_eval_results = {
@@ -280,7 +326,7 @@ const struct importer importer_eval_results = {
     .title = "results of an evaluation",
     .hint = "eval_results.jsonl, retention.jsonl",
     .supplies = NEEDS_EVAL_ITEMS,
-    .version = 2,
+    .version = 3,
     .role = "evals",
     .probe = probe,
     .run = run,

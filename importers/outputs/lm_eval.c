@@ -1,7 +1,7 @@
 /* lm-evaluation-harness: results_<date>.json gives the suites of a model, samples_<task>_<date>.jsonl
  * beside it their items. Items are named by doc_hash, so that the same question pairs over versions and
- * limits; a prompt_hash that differs is kept, so that it is said before any test. Of several metrics and
- * filters of a task the first is taken. */
+ * limits; a prompt_hash that differs is kept, so that it is said before any test. Each metric and filter
+ * of a task is a suite: the first bears the task's name, the others "task (filter)", "task (metric)". */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +9,14 @@
 
 #include "core/base/hash.h"
 #include "core/checks/check.h"
-#include "core/read/jsonl.h"
-#include "core/read/source.h"
+#include "core/read/rows.h"
 #include "importers/importer.h"
+#include "importers/outputs/item_results.h"
+#include "importers/outputs/lm_eval_head.h"
 #include "importers/peek.h"
 
-enum { NAME_BYTES = 256, PATH_BYTES = 4096, MAX_BAD_NOTES = 20 };
+enum { NAME_BYTES = LM_EVAL_NAME_BYTES, PATH_BYTES = 4096, MAX_BAD_NOTES = 20, MAX_MEASURES = 32,
+       SUITE_BYTES = 2 * NAME_BYTES };
 
 static bool is_samples_name(const char *name)
 {
@@ -25,20 +27,36 @@ static bool is_samples_name(const char *name)
 
 static int probe(const struct peek *peek)
 {
-    if (is_samples_name(peek->name) && peek_has_key(peek, "doc_id") && peek_has_key(peek, "target"))
+    bool is_sample = peek_has_key(peek, "doc_id") && peek_has_key(peek, "target");
+
+    if (is_samples_name(peek->name) && is_sample)
         return 95;
+    if (is_sample && peek_has_key(peek, "filtered_resps") && peek_has_key(peek, "arguments") &&
+        peek_name_ends(peek, ".jsonl"))
+        return 92; /* before 0.4.3: <model arguments>_<task>.jsonl */
     bool is_results = peek_first(peek) == '{' && peek_has_key(peek, "results") &&
                       (peek_has_key(peek, "configs") || peek_has_key(peek, "versions"));
 
     return is_results && peek_name_ends(peek, ".json") ? 90 : 0;
 }
 
+/* One metric behind one filter. */
+struct measure {
+    char metric[NAME_BYTES], filter[NAME_BYTES];
+    int64_t suite;              /* in the sink; 0: left out */
+    bool counts, is_odd;        /* is_odd: counts, and some item is neither right nor wrong */
+};
+
 struct reading {
     struct import *import;
-    char task[NAME_BYTES], model[NAME_BYTES], artefact[NAME_BYTES];
-    char metric[NAME_BYTES], filter[NAME_BYTES];
-    int64_t suite, n_bad, n_other_filters;
-    bool has_odd_score;
+    struct lm_eval_head head;
+    char task[NAME_BYTES];
+    struct measure measures[MAX_MEASURES];
+    size_t n_measures;
+    struct item_names *names;
+    char first_item[NAME_BYTES];
+    size_t block;               /* of rows that name no filter: which time the items are gone through */
+    int64_t n_bad, n_unusable;  /* n_unusable: samples without a metric that is one number */
 };
 
 static int bad(struct reading *reading, int64_t line, int64_t byte, const char *what,
@@ -57,39 +75,65 @@ static void copy_text(char out[NAME_BYTES], struct str text)
     out[n] = '\0';
 }
 
-/* ---- Which model ---- */
+/* ---- Suites ---- */
 
-/* The value of a key in "pretrained=a,peft=b" or in an object. */
-static bool model_arg(const struct json *args, const char *key, char out[NAME_BYTES])
+static void suite_name(const struct reading *reading, const struct measure *m, char out[SUITE_BYTES])
 {
-    const struct json *member = json_is(args, JSON_OBJECT) ? json_get(args, key) : NULL;
-    size_t n = strlen(key);
+    const struct measure *first = &reading->measures[0];
+    bool same_metric = strcmp(m->metric, first->metric) == 0,
+         same_filter = strcmp(m->filter, first->filter) == 0;
 
-    if (json_is(member, JSON_STRING) && member->text.n > 0) {
-        copy_text(out, member->text);
-        return true;
-    }
-    struct str rest = json_is(args, JSON_STRING) ? args->text : str_of(""), part;
-    while (str_split(&rest, ',', &part))
-        if (part.n > n + 1 && str_starts(part, key) && part.p[n] == '=') {
-            copy_text(out, str_skip(part, n + 1));
-            return true;
-        }
-    return false;
+    if (same_metric && same_filter)
+        snprintf(out, SUITE_BYTES, "%s", reading->task);
+    else if (same_metric || same_filter)
+        snprintf(out, SUITE_BYTES, "%.200s (%.200s)", reading->task, same_metric ? m->filter : m->metric);
+    else
+        snprintf(out, SUITE_BYTES, "%.150s (%.150s, %.150s)", reading->task, m->metric, m->filter);
 }
 
-/* An adapter is what was evaluated; without one the model itself. */
-static void name_model(struct reading *reading, const struct json *top)
+static int put_suite(struct reading *reading, struct measure *m, int64_t n, double n_correct,
+                     int64_t line, struct error *err)
 {
-    const struct json *config = json_get(top, "config"), *name = json_get(top, "model_name");
-    const struct json *args = json_get(config, "model_args");
+    char name[SUITE_BYTES], frozen[LM_EVAL_FROZEN_BYTES];
+    const struct lm_eval_head *head = &reading->head;
 
-    if (model_arg(args, "peft", reading->artefact) ||
-        model_arg(args, "pretrained", reading->artefact))
-        memcpy(reading->model, reading->artefact, NAME_BYTES);
-    else if (json_is(name, JSON_STRING) && name->text.n > 0)
-        copy_text(reading->model, name->text);
+    suite_name(reading, m, name);
+    lm_eval_frozen(head->top, reading->task, m->metric, m->filter, frozen);
+    struct eval_suite suite = {.model = head->model,
+                               .suite = name,
+                               .metric = m->counts ? "correct" : "score",
+                               .step = head->step,
+                               .n = n,
+                               .n_correct = n_correct,
+                               .artefact = head->artefact[0] ? head->artefact : NULL,
+                               .frozen = frozen,
+                               .line = line};
+
+    return sink_eval_suite(reading->import->sink, &suite, &m->suite, err);
 }
+
+/* NULL: there are too many. */
+static struct measure *add_measure(struct reading *reading, const char *metric, const char *filter)
+{
+    if (reading->n_measures == MAX_MEASURES)
+        return NULL;
+    struct measure *m = &reading->measures[reading->n_measures++];
+    *m = (struct measure){.counts = result_counts(metric)};
+    snprintf(m->metric, sizeof m->metric, "%s", metric);
+    snprintf(m->filter, sizeof m->filter, "%s", filter);
+    return m;
+}
+
+static struct measure *find_measure(struct reading *reading, const char *metric, const char *filter)
+{
+    for (size_t i = 0; i < reading->n_measures; i++)
+        if (strcmp(reading->measures[i].metric, metric) == 0 &&
+            strcmp(reading->measures[i].filter, filter) == 0)
+            return &reading->measures[i];
+    return NULL;
+}
+
+/* ---- Samples ---- */
 
 /* samples_<task>_<date>.jsonl: the date, and the results of that date beside it. */
 static void find_results(struct reading *reading, char results[PATH_BYTES])
@@ -98,163 +142,245 @@ static void find_results(struct reading *reading, char results[PATH_BYTES])
     const char *name = slash ? slash + 1 : path;
     struct str stem = str_first(str_of(name), strlen(name) - strlen(".jsonl"));
     const char *date = NULL;
+    bool is_dated = is_samples_name(name);
 
-    for (size_t i = stem.n; i > 8 && !date; i--)
+    for (size_t i = stem.n; is_dated && i > 8 && !date; i--)
         if (name[i - 1] == '_')
             date = &name[i];
-    copy_text(reading->task, date ? str_from(name + 8, (size_t)(date - name) - 9)
-                                  : str_skip(stem, 8));
+    copy_text(reading->task, date        ? str_from(name + 8, (size_t)(date - name) - 9)
+                             : is_dated ? str_skip(stem, 8)
+                                        : stem);
     int n_folder = (int)(name - path), n_date = date ? (int)(stem.n - (size_t)(date - name)) : 0;
-    snprintf(results, PATH_BYTES, "%.*sresults_%.*s.json", n_folder, path, n_date,
-             date ? date : "");
+    if (date)
+        snprintf(results, PATH_BYTES, "%.*sresults_%.*s.json", n_folder, path, n_date, date);
+    else
+        snprintf(results, PATH_BYTES, "%.*sresults.json", n_folder, path);
     if (slash) { /* without results: the folder is named by the model */
         const char *from = slash;
         while (from > path && from[-1] != '/')
             from--;
-        copy_text(reading->model, str_from(from, (size_t)(slash - from)));
+        copy_text(reading->head.model, str_from(from, (size_t)(slash - from)));
     }
 }
 
-/* ---- Samples ---- */
-
-static double score_of(const struct json *row, const char *metric)
+/* <model arguments>_<task>.jsonl: the longest task that the name ends with. */
+static void name_task(struct reading *reading)
 {
-    const struct json *value = json_get(row, metric);
+    const struct json *configs = json_get(reading->head.top, "configs");
+    size_t longest = 0;
+    char stem[NAME_BYTES];
 
-    if (json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
-        return value->type == JSON_TRUE;
-    return json_is(value, JSON_NUMBER) ? value->number : NAN;
+    snprintf(stem, sizeof stem, "%s", reading->task);
+    for (const struct json *task = json_is(configs, JSON_OBJECT) ? configs->child : NULL; task;
+         task = task->next) {
+        size_t n = strlen(stem);
+
+        if (task->key.n > longest && n > task->key.n && stem[n - task->key.n - 1] == '_' &&
+            memcmp(stem + n - task->key.n, task->key.p, task->key.n) == 0) {
+            longest = task->key.n;
+            copy_text(reading->task, task->key);
+        }
+    }
 }
 
-static void choose_metric(const struct json *row, char out[NAME_BYTES])
+static bool is_no_metric(struct str key)
 {
-    static const char *const KNOWN[] = {"exact_match", "acc", "acc_norm", "pass@1", "em", "f1",
-                                        "prompt_level_strict_acc", "mc2", "mc1", "bleu", "rouge1"};
+    static const char *const KEYS[] = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps",
+                                       "filter", "metrics", "doc_hash", "prompt_hash", "target_hash",
+                                       "schema", "labels"};
+
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        if (str_is(key, KEYS[i]))
+            return true;
+    return false;
+}
+
+/* The next member that is a metric: those of the list "metrics" where there is one, else what is no
+ * part of the sample. */
+static const struct json *next_metric(const struct json *row, const struct json *at)
+{
     const struct json *list = json_get(row, "metrics");
 
-    for (const struct json *m = json_is(list, JSON_ARRAY) ? list->child : NULL; m; m = m->next) {
-        copy_text(out, json_is(m, JSON_STRING) ? m->text : str_of(""));
-        if (isfinite(score_of(row, out)))
-            return;
+    for (at = at ? at->next : row->child; at; at = at->next) {
+        bool is_listed = !json_is(list, JSON_ARRAY);
+
+        for (const struct json *m = is_listed ? NULL : list->child; m && !is_listed; m = m->next)
+            is_listed = json_is(m, JSON_STRING) && str_eq(m->text, at->key);
+        if (is_listed && !is_no_metric(at->key) && at->key.n > 0 && at->type != JSON_ARRAY &&
+            at->type != JSON_OBJECT)
+            return at;
     }
-    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
-        copy_text(out, str_of(KNOWN[i]));
-        if (isfinite(score_of(row, out)))
-            return;
-    }
-    out[0] = '\0';
+    return NULL;
 }
 
-/* Each item right or wrong. */
-static bool is_counted(const char *metric)
+/* The metrics of the first sample of a filter, those that tell right from wrong first. */
+static int open_measures(struct reading *reading, const struct json *row, const char *filter,
+                         int64_t line, struct error *err)
 {
-    return strncmp(metric, "acc", 3) == 0 || strncmp(metric, "exact_match", 11) == 0 ||
-           strcmp(metric, "em") == 0 || strcmp(metric, "mc1") == 0 || strcmp(metric, "pass@1") == 0 ||
-           str_ends(str_of(metric), "_acc");
+    char metric[NAME_BYTES];
+    int rc = OK;
+
+    for (int counted = 1; counted >= 0; counted--)
+        for (const struct json *m = next_metric(row, NULL); m && rc == OK; m = next_metric(row, m)) {
+            copy_text(metric, m->key);
+            bool is_share = isnan(result_value(m)) || (result_value(m) >= 0.0 && result_value(m) <= 1.0);
+            struct measure *own = NULL;
+
+            if (result_counts(metric) == (counted == 1))
+                own = add_measure(reading, metric, filter);
+            if (!own)
+                continue;
+            if (lm_eval_less_is_better(reading->head.top, reading->task, metric) ||
+                (own->counts && !is_share)) {
+                reading->n_measures--;
+                continue;
+            }
+            rc = put_suite(reading, own, NONE, NAN, line, err);
+        }
+    return rc;
 }
 
-static int begin_suite(struct reading *reading, int64_t line, struct error *err)
+/* Rows of old versions name no filter: the items are gone through once for each. */
+static void filter_of(struct reading *reading, const struct json *row, const char *item,
+                      char out[NAME_BYTES])
 {
-    struct eval_suite suite = {.model = reading->model,
-                               .suite = reading->task,
-                               .metric = is_counted(reading->metric) ? "correct" : "score",
-                               .step = NONE,
-                               .n = NONE,
-                               .n_correct = NAN,
-                               .artefact = reading->artefact[0] ? reading->artefact : NULL,
-                               .line = line};
-
-    return sink_eval_suite(reading->import->sink, &suite, &reading->suite, err);
+    if (result_text(json_get(row, "filter"), out, NAME_BYTES))
+        return;
+    if (!reading->first_item[0])
+        snprintf(reading->first_item, NAME_BYTES, "%s", item);
+    else
+        reading->block += strcmp(reading->first_item, item) == 0;
+    lm_eval_filter(reading->head.top, reading->task, reading->block, out);
+    if (out[0])
+        return;
+    if (reading->block > 0)
+        snprintf(out, NAME_BYTES, "filter %zu", reading->block + 1);
+    else
+        snprintf(out, NAME_BYTES, "none");
 }
 
-static int on_sample(void *ctx, const struct json_row *row, struct error *err)
+static bool knows_filter(const struct reading *reading, const char *filter)
 {
-    struct reading *reading = ctx;
-    const struct json *top = row->tree, *hash = json_get(top, "doc_hash");
-    const struct json *id = json_get(top, "doc_id"), *filter = json_get(top, "filter");
-    const struct json *prompt = json_get(top, "prompt_hash");
-    char item[NAME_BYTES], own_filter[NAME_BYTES] = "none";
+    for (size_t i = 0; i < reading->n_measures; i++)
+        if (strcmp(reading->measures[i].filter, filter) == 0)
+            return true;
+    return false;
+}
 
-    if (reading->import->n_rows++ % 256 == 0 && import_is_cancelled(reading->import))
-        return error_set(err, E_CANCELLED, "cancelled");
-    if (json_is(filter, JSON_STRING))
-        copy_text(own_filter, filter->text);
-    if (reading->suite == 0) {
-        choose_metric(top, reading->metric);
-        memcpy(reading->filter, own_filter, NAME_BYTES);
+static int put_results(struct reading *reading, const struct json *row, const char *filter,
+                       struct eval_item *item, struct error *err)
+{
+    char metric[NAME_BYTES];
+    int rc = OK;
+
+    for (const struct json *m = next_metric(row, NULL); m && rc == OK; m = next_metric(row, m)) {
+        copy_text(metric, m->key);
+        struct measure *own = find_measure(reading, metric, filter);
+
+        if (!own || own->suite == 0)
+            continue;
+        item->score = result_value(m);
+        own->is_odd |= own->counts && isfinite(item->score) && item->score != 0.0 && item->score != 1.0;
+        rc = item_names_put(reading->names, reading->import->sink, own->suite, item, err);
     }
-    if (strcmp(own_filter, reading->filter) != 0) {
-        reading->n_other_filters++;
+    return rc;
+}
+
+static int on_sample(struct reading *reading, const struct json *row, const struct row_place *place,
+                     struct error *err)
+{
+    const struct json *hash = json_get(row, "doc_hash"), *prompt = json_get(row, "prompt_hash");
+    char name[NAME_BYTES], id[NAME_BYTES], filter[NAME_BYTES];
+    struct eval_item item = {.item = name};
+    int rc = OK;
+
+    bool has_id = result_text(json_get(row, "doc_id"), id, sizeof id);
+    if (!json_is(row, JSON_OBJECT) || (!result_text(hash, name, sizeof name) && !has_id))
+        return bad(reading, place->line, place->at, "a sample without doc_hash or doc_id", err);
+    if (!name[0])
+        memcpy(name, id, sizeof name);
+    if (!next_metric(row, NULL)) {
+        reading->n_unusable++;
         return OK;
     }
-    const struct json *name = json_is(hash, JSON_STRING) ? hash : id;
-    double score = reading->metric[0] ? score_of(top, reading->metric) : NAN;
-    if (!name || (name->type != JSON_STRING && name->type != JSON_NUMBER) || !isfinite(score))
-        return bad(reading, row->line, row->byte, "a sample without doc_hash, doc_id or a metric", err);
-    copy_text(item, name->text);
-    reading->has_odd_score |= is_counted(reading->metric) && score != 0.0 && score != 1.0;
-    int rc = reading->suite == 0 ? begin_suite(reading, row->line, err) : OK;
-    struct eval_item one = {.item = item, .score = score};
+    filter_of(reading, row, has_id ? id : name, filter);
+    if (!knows_filter(reading, filter))
+        rc = open_measures(reading, row, filter, place->line, err);
     if (json_is(prompt, JSON_STRING))
-        one.prompt_hash = (int64_t)hash_bytes(prompt->text.p, prompt->text.n);
-    return rc == OK ? sink_eval_item(reading->import->sink, reading->suite, &one, err) : rc;
+        item.prompt_hash = (int64_t)hash_bytes(prompt->text.p, prompt->text.n);
+    return rc == OK ? put_results(reading, row, filter, &item, err) : rc;
 }
 
-static int on_bad(void *ctx, const struct source_line *line, bool is_last, const struct error *why,
-                  struct error *err)
+static int read_rows(struct reading *reading, struct rows *rows, struct arena *arena,
+                     struct error *err)
 {
-    struct reading *reading = ctx;
+    const struct json *row = NULL;
+    struct row_place place = {0};
+    struct error why = {0};
+    int rc = OK, got;
 
-    if (is_last)
-        reading->import->state = SOURCE_GROWING;
-    return bad(reading, line->number, line->byte, why->message, err);
+    while (rc == OK && (got = rows_next(rows, arena, &row, &place, &why, err)) != 0) {
+        if (got < 0)
+            return got;
+        if (reading->import->n_rows++ % 256 == 0 && import_is_cancelled(reading->import))
+            return error_set(err, E_CANCELLED, "cancelled");
+        rc = row ? on_sample(reading, row, &place, err)
+                 : bad(reading, place.line, place.at, why.message, err);
+        arena_reset(arena);
+    }
+    return rc;
 }
 
 static int finish_samples(struct reading *reading, struct error *err)
 {
-    int rc = OK;
+    int rc = item_names_note(reading->names, reading->import->sink, err);
 
-    if (reading->n_other_filters > 0)
+    for (size_t i = 0; i < reading->n_measures && rc == OK; i++)
+        if (reading->measures[i].is_odd)
+            rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
+                           "%s is not 0 or 1 for each item", reading->measures[i].metric);
+    if (rc == OK && reading->n_unusable > 0)
         rc = sink_note(reading->import->sink, NOTE_INFO, NONE, NONE, err,
-                       "of several filters %s is taken; %lld rows of the others are left out",
-                       reading->filter, (long long)reading->n_other_filters);
-    if (rc == OK && reading->has_odd_score)
-        rc = sink_note(reading->import->sink, NOTE_WARN, NONE, NONE, err,
-                       "%s is not 0 or 1 for each item", reading->metric);
+                       "%lld samples have no metric that is a number for each of them",
+                       (long long)reading->n_unusable);
     return rc;
 }
 
 static int read_samples(struct reading *reading, struct error *err)
 {
-    const struct jsonl_handler handler = {
-        .row = on_sample, .bad = on_bad, .ctx = reading, .always_tree = true};
-    struct source_file *file = NULL;
-    struct arena *arena = arena_open(JSON_MAX_BYTES);
+    struct arena *head = arena_open(JSON_MAX_BYTES), *each = arena_open(JSON_MAX_BYTES);
     const struct json *top = NULL;
-    char results[PATH_BYTES];
+    struct rows *rows = NULL;
+    char results[PATH_BYTES], folder[NAME_BYTES];
     struct error why = {0};
-    int rc = arena ? OK : error_set(err, E_NOMEM, "no memory for samples");
+    int rc = head && each ? OK : error_set(err, E_NOMEM, "no memory for samples");
 
-    if (rc != OK)
-        return rc;
-    find_results(reading, results);
-    if (access(results, R_OK) == 0 &&
-        json_read_file(results, false, arena, &top, NULL, &why) == OK)
-        name_model(reading, top);
-    arena_close(arena);
-    rc = source_open(&file, reading->import->path, &why);
-    if (rc == OK)
-        rc = jsonl_read(file, &handler, &why);
-    source_close(file);
-    if (rc != OK)
-        rc = import_note_error(reading->import, &why, err);
-    return rc == OK ? finish_samples(reading, err) : rc;
+    if (rc == OK) {
+        find_results(reading, results);
+        memcpy(folder, reading->head.model, sizeof folder);
+        if (access(results, R_OK) == 0 && json_read_file(results, false, head, &top, NULL, &why) == OK)
+            lm_eval_head_read(top, &reading->head);
+        if (!reading->head.model[0])
+            memcpy(reading->head.model, folder, sizeof folder);
+        name_task(reading);
+        rc = rows_open(&rows, reading->import->path, &why);
+        if (rc == OK)
+            rc = read_rows(reading, rows, each, &why);
+        rows_close(rows);
+        if (rc != OK)
+            rc = import_note_error(reading->import, &why, err);
+        if (rc == OK)
+            rc = finish_samples(reading, err);
+    }
+    arena_close(head);
+    arena_close(each);
+    return rc;
 }
 
 /* ---- Results ---- */
 
 /* Their samples lie beside them and say the same, item by item. */
-static bool has_samples(const struct reading *reading, struct str task)
+static bool has_samples(const struct reading *reading)
 {
     const char *path = reading->import->path, *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path, *date = strstr(name, "results_");
@@ -263,53 +389,101 @@ static bool has_samples(const struct reading *reading, struct str task)
 
     if (n <= 5)
         return false;
-    snprintf(samples, sizeof samples, "%.*ssamples_%.*s_%.*s.jsonl", (int)(name - path), path,
-             (int)(task.n < NAME_BYTES ? task.n : 0), task.p, (int)(n - 5), date + 8);
+    snprintf(samples, sizeof samples, "%.*ssamples_%s_%.*s.jsonl", (int)(name - path), path,
+             reading->task, (int)(n - 5), date + 8);
     return access(samples, R_OK) == 0;
 }
 
-static int64_t items_of(const struct json *top, struct str task)
+/* The number of items from the standard error of a share k/n, √(p(1 − p)/(n − 1)), where p·n comes out
+ * as a whole number: a bootstrapped error does not fit that. NONE: it cannot be told. */
+static int64_t items_by_error(double p, double error)
 {
-    char key[NAME_BYTES];
-
-    copy_text(key, task);
-    const struct json *n = json_get(json_get(json_get(top, "n-samples"), key), "effective");
-    return json_is(n, JSON_NUMBER) && n->number >= 1.0 && n->number < 9e15 ? (int64_t)n->number : NONE;
+    if (!(p > 0.0 && p < 1.0) || !(error > 0.0))
+        return NONE;
+    double n = p * (1.0 - p) / (error * error) + 1.0, whole = round(n);
+    if (!(whole >= 2.0 && whole < 1e9) || fabs(n - whole) > 1e-6 * whole ||
+        fabs(p * whole - round(p * whole)) > 1e-6 * whole)
+        return NONE;
+    return (int64_t)whole;
 }
 
-/* "acc,none" of the task, the first that is a share. */
-static int put_task(struct reading *reading, const struct json *top, const struct json *task,
-                    struct error *err)
+/* "acc,none" as metric and filter; very old files have no filter. False: no metric. */
+static bool split_key(struct str key, char metric[NAME_BYTES], char filter[NAME_BYTES])
 {
-    int64_t n = items_of(top, task->key), id;
+    struct str rest = key, first;
 
-    for (const struct json *m = json_is(task, JSON_OBJECT) ? task->child : NULL; m; m = m->next) {
-        struct str rest = m->key, metric;
+    if (!str_split(&rest, ',', &first) || first.n == 0 || str_ends(first, "_stderr") ||
+        str_is(first, "sample_len") || str_is(first, "sample_count"))
+        return false;
+    copy_text(metric, first);
+    copy_text(filter, rest.n > 0 ? rest : str_of("none"));
+    return true;
+}
 
-        if (!json_is(m, JSON_NUMBER) || !str_split(&rest, ',', &metric) || n == NONE ||
-            !(m->number >= 0.0 && m->number <= 1.0) || str_ends(metric, "_stderr"))
-            continue;
-        copy_text(reading->metric, metric);
-        copy_text(reading->task, task->key);
-        bool counts = is_counted(reading->metric);
-        struct eval_suite suite = {.model = reading->model,
-                                   .suite = reading->task,
-                                   .metric = counts ? "correct" : "score",
-                                   .step = NONE,
-                                   .n = n,
-                                   .n_correct = counts ? round(m->number * (double)n)
-                                                       : m->number * (double)n,
-                                   .artefact = reading->artefact[0] ? reading->artefact : NULL,
-                                   .line = m->line};
-        return sink_eval_suite(reading->import->sink, &suite, &id, err);
+static double error_of(const struct json *task, const struct measure *m)
+{
+    char key[SUITE_BYTES];
+
+    snprintf(key, sizeof key, "%.200s_stderr,%.200s", m->metric, m->filter);
+    const struct json *error = json_get(task, key);
+    if (!error) {
+        snprintf(key, sizeof key, "%.200s_stderr", m->metric);
+        error = json_get(task, key);
     }
-    return sink_note(reading->import->sink, NOTE_INFO, task->line, NONE, err,
-                     "%.*s: no share of a known number of items", (int)task->key.n, task->key.p);
+    return result_value(error);
+}
+
+static int put_measure(struct reading *reading, const struct json *task, const struct json *value,
+                       struct measure *m, size_t *n_unknown, struct error *err)
+{
+    int64_t n = lm_eval_items(reading->head.top, reading->task);
+
+    if (n == NONE && m->counts)
+        n = items_by_error(value->number, error_of(task, m));
+    if (n == NONE) {
+        ++*n_unknown;
+        return OK;
+    }
+    double sum = value->number * (double)n;
+    return put_suite(reading, m, n, m->counts ? round(sum) : sum, value->line, err);
+}
+
+/* Each metric that is a share, those that tell right from wrong first. */
+static int put_task(struct reading *reading, const struct json *task, struct error *err)
+{
+    char metric[NAME_BYTES], filter[NAME_BYTES];
+    size_t n_unknown = 0, n_nan = 0;
+    int rc = OK;
+
+    reading->n_measures = 0;
+    for (int counted = 1; counted >= 0; counted--)
+        for (const struct json *m = json_is(task, JSON_OBJECT) ? task->child : NULL; m && rc == OK;
+             m = m->next) {
+            struct measure *own = NULL;
+
+            if (!json_is(m, JSON_NUMBER) || !split_key(m->key, metric, filter) ||
+                result_counts(metric) != (counted == 1) ||
+                lm_eval_less_is_better(reading->head.top, reading->task, metric))
+                continue;
+            n_nan += isnan(m->number) ? 1 : 0;
+            if (m->number >= 0.0 && m->number <= 1.0 && !find_measure(reading, metric, filter))
+                own = add_measure(reading, metric, filter);
+            if (own)
+                rc = put_measure(reading, task, m, own, &n_unknown, err);
+        }
+    if (rc == OK && n_nan > 0)
+        rc = sink_note(reading->import->sink, NOTE_WARN, task->line, NONE, err, "%s: a result is NaN",
+                       reading->task);
+    if (rc == OK && (n_unknown > 0 || reading->n_measures == 0))
+        rc = sink_note(reading->import->sink, NOTE_INFO, task->line, NONE, err,
+                       "%s: no share of a known number of items", reading->task);
+    return rc;
 }
 
 static int read_results(struct reading *reading, struct error *err)
 {
     const struct json *top = NULL;
+    int64_t n_groups = 0;
     int rc = import_json(reading->import, &top, err);
 
     if (rc != OK || !top)
@@ -317,15 +491,24 @@ static int read_results(struct reading *reading, struct error *err)
     const struct json *results = json_get(top, "results");
     if (!json_is(results, JSON_OBJECT))
         return bad(reading, 1, 0, "results are expected to be an object of tasks", err);
-    copy_text(reading->model, str_of("model"));
-    name_model(reading, top);
+    lm_eval_head_read(top, &reading->head);
+    if (!reading->head.model[0])
+        copy_text(reading->head.model, str_of("model"));
     for (const struct json *task = results->child; task && rc == OK; task = task->next) {
         reading->import->n_rows++;
-        if (!has_samples(reading, task->key))
-            rc = put_task(reading, top, task, err);
+        copy_text(reading->task, task->key);
+        if (lm_eval_is_group(top, reading->task))
+            n_groups++;
+        else if (!has_samples(reading))
+            rc = put_task(reading, task, err);
     }
-    const struct json *chat = json_get(top, "chat_template");
-    if (rc == OK && chat)
+    if (rc == OK && n_groups > 0)
+        rc = sink_note(reading->import->sink, NOTE_INFO, NONE, NONE, err,
+                       "entries that sum up tasks which stand here too are not counted again: %lld",
+                       (long long)n_groups);
+    if (rc == OK)
+        rc = lm_eval_head_settings(reading->import, top, err);
+    if (rc == OK && json_get(top, "chat_template"))
         rc = import_own_setting(reading->import, SIDE_EVAL, "lm_eval.chat_template_sha",
                                 json_get(top, "chat_template_sha"), err);
     return rc;
@@ -334,18 +517,24 @@ static int read_results(struct reading *reading, struct error *err)
 static int run(struct import *import, struct error *err)
 {
     struct reading *reading = arena_alloc(import->arena, sizeof *reading);
-    const char *slash = strrchr(import->path, '/');
     bool is_odd;
     int rc = import_oddity(import, &is_odd, err);
 
     import->n_rows_are = "results of an evaluation";
     if (rc != OK || is_odd)
         return rc;
-    if (!reading)
+    struct item_names *names = item_names_open();
+    if (!reading || !names) {
+        item_names_close(names);
         return error_set(err, E_NOMEM, "no memory for the results of an evaluation");
+    }
     reading->import = import;
-    return is_samples_name(slash ? slash + 1 : import->path) ? read_samples(reading, err)
-                                                             : read_results(reading, err);
+    reading->names = names;
+    reading->head.step = NONE;
+    rc = str_ends(str_of(import->path), ".jsonl") ? read_samples(reading, err)
+                                                  : read_results(reading, err);
+    item_names_close(names);
+    return rc;
 }
 
 const struct importer importer_lm_eval = {
@@ -353,7 +542,7 @@ const struct importer importer_lm_eval = {
     .title = "results of lm-evaluation-harness",
     .hint = "results_<date>.json and samples_<task>_<date>.jsonl (--log_samples)",
     .supplies = NEEDS_EVAL_ITEMS,
-    .version = 1,
+    .version = 2,
     .role = "evals",
     .probe = probe,
     .run = run,

@@ -451,10 +451,13 @@ void fake_items(struct fake_run *run, const struct eval_item *items, size_t n)
     if (!copy || run->memory.lists.n_eval_suites == 0)
         BUG("items belong to the suite that was added last");
     memcpy(copy, items, n * sizeof *copy);
-    suite->n = suite->n_items = (int64_t)n;
+    suite->n_items = (int64_t)n;
+    suite->n = 0;
     suite->n_correct = 0.0;
-    for (size_t i = 0; i < n; i++)
-        suite->n_correct += items[i].score;
+    for (size_t i = 0; i < n; i++) { /* as the store counts them */
+        suite->n += isfinite(items[i].score) ? 1 : 0;
+        suite->n_correct += isfinite(items[i].score) ? items[i].score : 0.0;
+    }
     run->items[at] = (struct facts_item_set){.suite_id = suite->id, .items = copy, .n = n};
     run->memory.items = run->items;
     run->memory.n_item_sets = at + 1;

@@ -86,7 +86,7 @@ static struct bargain find_old_ability(const struct eval_pair *pairs, size_t n)
 static bool has_general(const struct eval_pair *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (pairs[i].is_general)
+        if (pairs[i].is_general && !pairs[i].is_variant)
             return true;
     return false;
 }
@@ -125,7 +125,7 @@ static int without_fall(struct check_ctx *ctx, const struct eval_pair *pairs, si
     double visible = 0.0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!pairs[i].is_general)
+        if (!pairs[i].is_general || pairs[i].is_variant)
             continue;
         if (pairs[i].why_not)
             return check_unknown(ctx, "%s of both models from the same suite: %s",
@@ -173,7 +173,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_catastrophic_forgetting = {
     .id = "catastrophic-forgetting",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The task gain was not paid with general ability",

@@ -33,7 +33,7 @@ static bool has_task_suite(const struct run_facts *facts)
 static bool is_superseded(const struct claims *c, const struct eval_pair *pair)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (strcmp(c->pairs[i].candidate->model, pair->candidate->model) == 0 &&
+        if (eval_same_model(c->pairs[i].candidate->model, pair->candidate->model) &&
             str_is_ignoring_case(str_of(c->pairs[i].candidate->suite), pair->candidate->suite) &&
             c->pairs[i].candidate->step > pair->candidate->step)
             return true;
@@ -49,7 +49,8 @@ static void weigh(struct claims *c)
     for (size_t i = 0; i < c->n; i++) {
         const struct eval_pair *pair = &c->pairs[i];
 
-        c->counts[i] = (!pair->is_general || !c->has_task) && !is_superseded(c, pair);
+        c->counts[i] = !pair->is_variant && (!pair->is_general || !c->has_task) &&
+                       !is_superseded(c, pair);
         c->is_old_ability[i] = falls[i] || pair_is_old_ability(c->pairs, c->n, pair);
         p[i] = c->counts[i] && !pair->why_not ? pair->p : NAN;
         c->n_tested += !isnan(p[i]);
@@ -62,7 +63,7 @@ static void weigh(struct claims *c)
 static bool is_told(const struct claims *c, size_t i)
 {
     const struct eval_pair *pair = &c->pairs[i];
-    bool is_exact = pair->is_paired && pair->is_binary;
+    bool is_exact = pair->is_paired;
 
     return c->n_tested < 2 ? !is_exact || pair->p < 0.05 : c->rejects[i];
 }
@@ -84,7 +85,7 @@ static void add_fixes(struct check_ctx *ctx, bool is_paired)
     if (!is_paired)
         check_fix(ctx, "a paired test: keep the result of each item (item_id, correct) of both models");
     check_fix(ctx, "more items");
-    check_fix(ctx, "the same decoding for both: temperature 0, or the same seeds");
+    check_fix(ctx, "the same decoding for both: temperature 0, or the same seeds (5 show the spread)");
     check_fix(ctx, "report the interval beside the gain");
 }
 
@@ -138,6 +139,36 @@ static int state_worse(struct check_ctx *ctx, const struct eval_pair *pair)
                       100.0 * pair->interval.high);
 }
 
+/* Earlier checkpoints of the same model on the suite: the best of several is picked, so that its lead over
+ * the last is in part chance. */
+static void show_checkpoints(struct check_ctx *ctx, const struct claims *c, const struct eval_pair *last)
+{
+    const struct eval_pair *best = last;
+    size_t n = 1;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct eval_pair *own = &c->pairs[i];
+
+        if (own == last || !eval_same_model(own->candidate->model, last->candidate->model) ||
+            !str_is_ignoring_case(str_of(own->candidate->suite), last->candidate->suite) || own->why_not)
+            continue;
+        n++;
+        best = own->p_candidate > best->p_candidate ? own : best;
+    }
+    if (n > 1 && best != last)
+        evidence_number(ctx, 100.0 * best->p_candidate, 100.0 * last->p_candidate,
+                        "of %zu checkpoints step %lld is the best with %.1f %%, the last (step %lld) has "
+                        "%.1f %%: the best of several leads in part by chance",
+                        n, (long long)best->candidate->step, 100.0 * best->p_candidate,
+                        (long long)last->candidate->step, 100.0 * last->p_candidate);
+}
+
+/* Nothing is left to gain, or nothing was reached: the suite tells no two models apart. */
+static bool is_at_an_end(const struct eval_pair *pair)
+{
+    return pair->p_base == pair->p_candidate && (pair->p_base >= 1.0 || pair->p_base <= 0.0);
+}
+
 static int state_pair(struct check_ctx *ctx, const struct claims *c, size_t i)
 {
     const struct eval_pair *pair = &c->pairs[i];
@@ -146,6 +177,9 @@ static int state_pair(struct check_ctx *ctx, const struct claims *c, size_t i)
         return check_unknown(ctx, "%s of both models from the same items: %s",
                              pair->candidate->suite, pair->why_not);
     evidence_pair(ctx, pair);
+    evidence_variants(ctx, c->pairs, c->n, pair);
+    evidence_basis(ctx, pair);
+    show_checkpoints(ctx, c, pair);
     if (is_worse(c, i))
         return state_worse(ctx, pair);
     if (pair->d > 0.0 && !is_resolved(c, i))
@@ -154,8 +188,28 @@ static int state_pair(struct check_ctx *ctx, const struct claims *c, size_t i)
         return check_pass(ctx, pair->p < 0.01 ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY,
                           "%s rose by %.1f points (95 %%: %+.1f to %+.1f)", pair->candidate->suite,
                           100.0 * pair->d, 100.0 * pair->interval.low, 100.0 * pair->interval.high);
+    if (is_at_an_end(pair))
+        check_info(ctx, "%s: both models have every item %s: it cannot tell two models apart",
+                   pair->candidate->suite, pair->p_base >= 1.0 ? "right" : "wrong");
     return check_pass(ctx, CONFIDENCE_LIKELY, "no gain is claimed: %s %+.1f points",
                       pair->candidate->suite, 100.0 * pair->d);
+}
+
+/* Results that name no adapter are of the base, whatever was meant. */
+static void state_base_only(struct check_ctx *ctx)
+{
+    const struct run_facts *facts = ctx->facts;
+    const struct setting *pretrained = facts_setting_on(facts, SIDE_EVAL, "lm_eval.pretrained");
+
+    for (size_t i = 0; i < facts->n_eval_suites; i++)
+        if (!eval_model_is_base(facts, facts->eval_suites[i].model))
+            return;
+    if (!pretrained || facts_setting_on(facts, SIDE_EVAL, "lm_eval.peft") ||
+        facts_is_adapter_run(facts, NULL) != 1 || facts->n_eval_suites == 0)
+        return;
+    evidence_setting(ctx, pretrained);
+    check_info(ctx, "every result is of the base: pretrained=%s without peft=, so the adapter was not "
+                    "evaluated", pretrained->value);
 }
 
 /* A result without one of the other side leaves the answer open. */
@@ -167,7 +221,8 @@ static void state_open(struct check_ctx *ctx, const struct claims *c)
         const struct eval_suite *own = &facts->eval_suites[i];
         bool has_pair = false;
 
-        if (c->has_task && eval_suite_is_general(facts, own->suite))
+        if ((c->has_task && eval_suite_is_general(facts, own->suite)) ||
+            eval_suite_is_variant(facts, own))
             continue;
         for (size_t k = 0; k < c->n; k++)
             has_pair |= str_is_ignoring_case(str_of(c->pairs[k].candidate->suite), own->suite);
@@ -221,6 +276,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "results of the base and of the fine-tuned model on the task "
                                   "(eval_results.jsonl), or judgements (judge.jsonl)");
     weigh(claims);
+    state_base_only(ctx);
     state_open(ctx, claims);
     for (size_t i = 0; i < claims->n; i++)
         if (claims->counts[i])
@@ -232,7 +288,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_gain_within_ci = {
     .id = "gain-within-ci",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "Every claimed gain is larger than its interval",

@@ -1,6 +1,7 @@
 /* C4.3: did a frozen suite of general ability fall? Each general suite is tested against the base by
  * its items where both sides have them, else by Newcombe's interval of the two shares. */
 #include <math.h>
+#include <string.h>
 
 #include "core/checks/suite_evidence.h"
 
@@ -21,10 +22,26 @@ static const struct eval_pair *worst_of(const struct eval_pair *pairs, size_t n,
     const struct eval_pair *worst = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (pairs[i].is_general && !pairs[i].why_not && (!marks || marks[i]) &&
+        if (pairs[i].is_general && !pairs[i].is_variant && !pairs[i].why_not && (!marks || marks[i]) &&
             (!worst || pairs[i].d < worst->d))
             worst = &pairs[i];
     return worst;
+}
+
+/* One filter lost what another still finds: the form of the answers changed, not what is known. */
+static void state_form(struct check_ctx *ctx, const struct eval_pair *pairs, size_t n,
+                       const struct eval_pair *worst)
+{
+    size_t length = strlen(worst->candidate->suite);
+
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].is_variant && !pairs[i].why_not && !pair_fell(&pairs[i]) &&
+            pairs[i].d > 0.5 * worst->d &&
+            strcmp(pairs[i].candidate->model, worst->candidate->model) == 0 &&
+            strncmp(pairs[i].candidate->suite, worst->candidate->suite, length) == 0)
+            check_info(ctx, "%s did not fall (%+.1f points): the form of the answers may have changed rather "
+                            "than what the model can do",
+                       pairs[i].candidate->suite, 100.0 * pairs[i].d);
 }
 
 static int state_fall(struct check_ctx *ctx, const struct eval_pair *worst, size_t n_falls)
@@ -55,7 +72,7 @@ static int state_level(struct check_ctx *ctx, const struct eval_pair *pairs, siz
                           100.0 * eval_visible(worst));
     }
     for (size_t i = 0; i < n; i++)
-        if (pairs[i].is_general && !pairs[i].why_not)
+        if (pairs[i].is_general && !pairs[i].is_variant && !pairs[i].why_not)
             visible = fmax(visible, eval_visible(&pairs[i]));
     return check_pass(ctx, CONFIDENCE_LIKELY,
                       "no general suite fell; a drop of %.1f points or more would have been seen",
@@ -68,14 +85,14 @@ static void state_open(struct check_ctx *ctx, const struct eval_pair *pairs, siz
     const struct run_facts *facts = ctx->facts;
 
     for (size_t i = 0; i < n; i++)
-        if (pairs[i].is_general && pairs[i].why_not)
+        if (pairs[i].is_general && !pairs[i].is_variant && pairs[i].why_not)
             check_unknown(ctx, "%s of both models from the same suite: %s", pairs[i].candidate->suite,
                           pairs[i].why_not);
     for (size_t i = 0; i < facts->n_eval_suites; i++) {
         const struct eval_suite *own = &facts->eval_suites[i];
         bool has_pair = false;
 
-        if (!eval_suite_is_general(facts, own->suite))
+        if (!eval_suite_is_general(facts, own->suite) || eval_suite_is_variant(facts, own))
             continue;
         for (size_t k = 0; k < n; k++)
             has_pair |= pairs[k].base == own || pairs[k].candidate == own ||
@@ -99,11 +116,16 @@ static int run(struct check_ctx *ctx, struct error *err)
         return error_set(err, E_NOMEM, "no memory for the suites of an evaluation");
     size_t n_falls = general_falls(pairs, n, falls);
     for (size_t i = 0; i < n; i++)
-        if (pairs[i].is_general)
+        if (pairs[i].is_general && !pairs[i].is_variant) {
             evidence_pair(ctx, &pairs[i]);
+            evidence_variants(ctx, pairs, n, &pairs[i]);
+            evidence_basis(ctx, &pairs[i]);
+        }
     state_open(ctx, pairs, n);
-    if (n_falls > 0)
+    if (n_falls > 0) {
+        state_form(ctx, pairs, n, worst_of(pairs, n, falls));
         return state_fall(ctx, worst_of(pairs, n, falls), n_falls);
+    }
     if (worst_of(pairs, n, NULL))
         return state_level(ctx, pairs, n);
     if (check_verdict(ctx) == VERDICT_UNKNOWN)
@@ -114,7 +136,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_general_regression = {
     .id = "general-regression",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The frozen retention suite did not fall",
