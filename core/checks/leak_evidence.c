@@ -23,6 +23,10 @@ int leak_unknown(struct check_ctx *ctx)
     if (!leaks_have_side(ctx->facts, "train"))
         return check_unknown(ctx,
                              "the training rows as texts (token ids alone cannot be compared)");
+    for (size_t i = 0; i < ctx->facts->n_datasets; i++)
+        if (leaks_dataset_is_facts(&ctx->facts->datasets[i]))
+            return check_unknown(ctx, "both sides as rows, or the facts of both made in one go: rows and "
+                                      "facts, or facts of two folders, cannot be compared");
     return check_unknown(ctx, "test rows compared to the training rows: run the checks again");
 }
 
@@ -56,6 +60,8 @@ static void tell_limits(struct check_ctx *ctx, const struct leaks *leaks,
                    "%lld test rows are more than memory holds and were compared as whole texts "
                    "alone",
                    (long long)set->n_not_compared);
+    if (leaks->limits)
+        check_info(ctx, "%s", leaks->limits);
     if (leaks->n_crowded)
         check_info(ctx,
                    "%lld test rows have phrases that more than 10,000 others share: not each of "

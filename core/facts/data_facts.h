@@ -139,6 +139,9 @@ MUST_CHECK int data_facts_make(struct data_file *files, size_t n_files,
                                const struct audit_hooks *hooks, struct arena *arena,
                                struct data_facts *out, struct error *err);
 
+/* All files of facts (form.h) that the run has. */
+uint64_t data_form_hash(const struct run_facts *facts, uint64_t hash);
+
 double data_ceiling(const struct data_facts *data);     /* F13; 1 without repeated inputs */
 /* The file of a row of all, and the row in it. */
 const struct data_file *data_file_of(const struct data_facts *data, int64_t row, int64_t *in_file);

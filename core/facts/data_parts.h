@@ -90,9 +90,6 @@ struct str data_form_text(struct data_pass *pass, size_t row, int which, size_t 
                           struct arena *arena);
 /* The first k + 1 words of a row's input, or what names them. */
 const char *data_form_opening(struct data_pass *pass, size_t row, int k);
-/* All files of facts that the run has. */
-uint64_t data_form_hash(const struct run_facts *facts, uint64_t hash);
-
 /* data_groups.c */
 MUST_CHECK int data_find_groups(struct data_pass *pass, struct error *err);
 struct data_place data_place_of(const struct data_pass *pass, size_t row);

@@ -177,6 +177,26 @@ static int take_splits(const struct json *list, struct arena *arena, struct form
     return rc;
 }
 
+static int by_band(const void *pa, const void *pb)
+{
+    const struct form_crowd *a = pa, *b = pb;
+
+    if (a->band != b->band)
+        return a->band < b->band ? -1 : 1;
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+bool form_is_crowded(const struct form_head *head, const struct form_row *row)
+{
+    for (int band = 0; row->has_bands && head->n_crowded && band < MINHASH_BANDS; band++) {
+        const struct form_crowd key = {.band = band, .hash = row->bands[band]};
+
+        if (bsearch(&key, head->crowded, head->n_crowded, sizeof key, by_band))
+            return true;
+    }
+    return false;
+}
+
 static int take_crowded(const struct json *list, struct arena *arena, struct form_head *out,
                         struct error *err)
 {
@@ -195,6 +215,8 @@ static int take_crowded(const struct json *list, struct arena *arena, struct for
             return wrong(err, item, "crowded", "{\"band\", \"hash\", \"rows\"}");
         crowd->band = (int)band;
     }
+    if (out->n_crowded)
+        qsort(crowded, out->n_crowded, sizeof *crowded, by_band);
     out->crowded = crowded;
     return OK;
 }

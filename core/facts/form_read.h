@@ -30,6 +30,9 @@ const struct form_head *form_head_of(const struct form_folder *folder);
 size_t form_n_files(const struct form_folder *folder, enum form_part part);
 size_t form_split_at(const struct form_head *head, struct str name);   /* SIZE_MAX: there is none */
 
+/* Has the row a band that so many rows share that it gives no candidates? */
+bool form_is_crowded(const struct form_head *head, const struct form_row *row);
+
 /* Where an item stands: file by name among those of its part. */
 struct form_place {
     int32_t file;

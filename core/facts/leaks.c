@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/facts/data_facts.h"
 #include "core/facts/dataset_shards.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/leaks_parts.h"
@@ -42,6 +43,11 @@ static bool has_texts(const struct dataset *dataset)
 {
     return dataset->n_rows != 0 && !is_text(dataset->form, "tokens") &&
            !is_text(dataset->form, "lengths");
+}
+
+bool leaks_dataset_is_facts(const struct dataset *dataset)
+{
+    return is_text(dataset->form, "facts");
 }
 
 bool leaks_dataset_is(const struct dataset *dataset, bool is_test)
@@ -93,19 +99,40 @@ static void add_test(const struct run_facts *facts, const struct dataset *datase
     files->test[files->n_test++] = dataset;
 }
 
-void leak_files_choose(const struct run_facts *facts, struct leak_files *files)
+/* Those of one folder of facts (its source), or with 0 all files of rows. */
+static void choose_of(const struct run_facts *facts, int64_t form, struct leak_files *files)
 {
     const size_t most = sizeof files->test / sizeof *files->test;
 
     *files = (struct leak_files){.n_train = 0};
     for (size_t i = 0; i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];
+        bool is_facts = leaks_dataset_is_facts(dataset);
 
+        if (is_facts != (form != 0) || (is_facts && dataset->source_id != form))
+            continue;
         if (leaks_dataset_is(dataset, false) && files->n_train < most)
             files->train[files->n_train++] = dataset;
         if (leaks_dataset_is(dataset, true) && files->n_test < most)
             add_test(facts, dataset, files);
     }
+}
+
+/* Rows and facts, or facts made apart, have no texts to be compared with each other: both sides are
+ * rows, or they are of one folder of facts. */
+void leak_files_choose(const struct run_facts *facts, struct leak_files *files)
+{
+    choose_of(facts, 0, files);
+    for (size_t i = 0; i < facts->n_datasets && (!files->n_train || !files->n_test); i++) {
+        const struct source *source = facts_source(facts, facts->datasets[i].source_id);
+
+        if (!leaks_dataset_is_facts(&facts->datasets[i]) || !source)
+            continue;
+        choose_of(facts, source->id, files);
+        files->form = source->path;
+    }
+    if (!files->n_train || !files->n_test)
+        *files = (struct leak_files){.n_train = 0};
 }
 
 /* ---- The key ---- */
@@ -139,6 +166,8 @@ static uint64_t key_of(const struct run_facts *facts, const struct leak_files *f
 
     hash = hash_files(facts, hash, files->train, files->n_train, arena);
     hash = hash_files(facts, hash, files->test, files->n_test, arena);
+    if (files->form)
+        hash = data_form_hash(facts, hash);
     return hash ? hash : 1;
 }
 
@@ -222,8 +251,11 @@ static const struct leaks *load(const struct run_facts *facts, struct error *err
     struct stored_text stored;
     struct leaks *leaks = arena_alloc(cache->arena, sizeof *leaks);
 
+    struct leak_files files;
+
     cache->leaks_key = 0;
-    if (!leaks || !leaks_have_side(facts, "train") || !leaks_have_side(facts, "test"))
+    leak_files_choose(facts, &files);
+    if (!leaks || !files.n_train || !files.n_test)
         return NULL;
     int rc = store_derived(cache->store, facts->run.id, NAME, cache->arena, &stored, err);
     if (rc != OK || !stored.text || !leaks_read(facts, stored.text, cache->arena, leaks)) {

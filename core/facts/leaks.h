@@ -8,6 +8,7 @@
 #define CORE_FACTS_LEAKS_H
 
 #include "core/facts/audit.h"
+#include "core/facts/form_read.h"
 #include "core/facts/run_facts.h"
 
 #define LEAKS_VERSION        2 /* raise when a row could be judged differently */
@@ -34,6 +35,7 @@ struct leak_pair {
     int32_t n_row, n_train, n_shared; /* shingles; 0 shared: equal as texts alone */
     unsigned flags;                   /* enum leak_flag, without LEAK_CLUSTERED alone */
     const char *id;                   /* of the test row, as the row says; NULL: it has none */
+    struct form_place place, train_place; /* of facts: their texts among the candidates, file -1: nowhere */
 };
 double leak_jaccard(const struct leak_pair *pair); /* 1 of an exact copy */
 double leak_containment(const struct leak_pair *pair);
@@ -86,11 +88,20 @@ struct leaks {
     int64_t n_crowded;           /* test rows of which not every candidate was looked at */
     bool is_partial;             /* stopped: counts are of what was read until then */
     const char *trouble;         /* a file that could not be read to its end, or NULL */
+    const char *limits;          /* of facts made elsewhere: what they leave out; NULL: the rows are here */
 };
 
 /* The largest share of leaked rows first. NULL: none was made (no test split, no training rows). */
 const struct leaks *facts_leaks(const struct run_facts *facts);
 uint64_t facts_leaks_hash(const struct run_facts *facts); /* 0: there are none */
+
+/* Rows that are not here but whose facts are (form.h)? */
+bool leaks_dataset_is_facts(const struct dataset *dataset);
+/* Input and target of a row of facts, at most `limit` bytes each, in the arena. False: they are not
+ * among the candidates. */
+bool leak_pair_texts(const struct run_facts *facts, const struct dataset *dataset,
+                     const struct form_place *place, size_t limit, struct arena *arena,
+                     struct form_candidate *out);
 
 /* Are these rows of texts that training (tests) read? */
 bool leaks_dataset_is(const struct dataset *dataset, bool is_test);

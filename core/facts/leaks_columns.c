@@ -2,6 +2,7 @@
  * has too (CHECKS.md C6.2). Values are known by their hashes; a value is a text or a number of a
  * row, or of an object in it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,13 +95,13 @@ static uint32_t keep_text(struct column *column, struct str text)
     return column->texts.failed ? 0 : at + 1;
 }
 
-static int add_value(struct column *column, struct str text, bool is_number, bool is_test,
-                     struct error *err)
+/* `text` to be shown. */
+static int count_value(struct column *column, uint64_t hash, struct str text, bool is_test,
+                       struct error *err)
 {
     uint32_t id;
     bool is_new;
-    double number;
-    int rc = id_map_add(&column->values, hash_bytes(text.p, text.n), &id, &is_new, err);
+    int rc = id_map_add(&column->values, hash, &id, &is_new, err);
 
     if (rc != OK)
         return rc;
@@ -120,6 +121,17 @@ static int add_value(struct column *column, struct str text, bool is_number, boo
         group->text = keep_text(column, text);
     group->n_train += !is_test;
     *(is_test ? &column->n_test : &column->n_train) += 1;
+    return OK;
+}
+
+static int add_value(struct column *column, struct str text, bool is_number, bool is_test,
+                     struct error *err)
+{
+    double number;
+    int rc = count_value(column, hash_bytes(text.p, text.n), text, is_test, err);
+
+    if (rc != OK)
+        return rc;
     column->n_bytes += (int64_t)text.n;
     column->n_numbers += is_number || number_parse(text, &number);
     if (text.n > LONGEST_BYTES || column->n_groups > MAX_VALUES)
@@ -169,6 +181,21 @@ int leak_columns_add(struct leak_columns *columns, const struct json *line, bool
         rc = value->type == JSON_OBJECT ? add_object(columns, value, is_test, err)
                                         : add_member(columns, value->key, value, is_test, err);
     }
+    return rc;
+}
+
+int leak_columns_add_hash(struct leak_columns *columns, const struct form_group *value,
+                          bool is_test, int64_t number, struct error *err)
+{
+    struct column *column = column_of(columns, value->column, true);
+    char shown[48];
+
+    if (!column || column->is_given_up)
+        return OK;
+    snprintf(shown, sizeof shown, "of test row %lld", (long long)number);
+    int rc = count_value(column, value->value, str_of(shown), is_test, err);
+    if (rc == OK && column->n_groups > MAX_VALUES)
+        give_up(column);
     return rc;
 }
 

@@ -276,6 +276,52 @@ static int take_train(void *ctx, const struct dataset *dataset, int64_t number,
     return rc;
 }
 
+/* ---- Rows of facts, which come otherwise ---- */
+
+int leak_find_test(struct finder *f, size_t number, const uint64_t *exact, bool is_row_short,
+                   struct error *err)
+{
+    struct test_file *file = &f->test[number];
+    struct test_row of = {.text = NO_ROW, .exact = NO_ROW, .is_short = is_row_short};
+    bool is_new;
+    int rc = grow(&file->rows, &file->capacity, file->n, sizeof *file->rows, err);
+
+    if (rc == OK && exact)
+        rc = grow(&f->exact_facts, &f->exact_capacity, f->exacts.n, sizeof *f->exact_facts, err);
+    if (rc == OK && exact)
+        rc = id_map_add(&f->exacts, *exact, &of.exact, &is_new, err);
+    if (rc == OK && exact && is_new)
+        f->exact_facts[of.exact] = (struct exact_facts){-1, 0};
+    if (rc == OK)
+        file->rows[file->n++] = of;
+    return rc;
+}
+
+void leak_find_train(struct finder *f, size_t file, int64_t number, uint64_t exact)
+{
+    uint32_t id;
+
+    if (id_map_find(&f->exacts, exact, &id) && f->exact_facts[id].train < 0)
+        f->exact_facts[id] = (struct exact_facts){(int32_t)file, number};
+}
+
+int leak_find_text(struct finder *f, size_t file, int64_t number, const struct leak_row *row,
+                   struct error *err)
+{
+    struct test_row *of = &f->test[file].rows[number];
+
+    of->is_short = is_short(row->stripped);
+    return of->is_short ? OK : index_text(f, row, of, err);
+}
+
+void leak_find_matches(struct finder *f, size_t file, int64_t number, size_t n_shingles,
+                       const struct similar_asker *found)
+{
+    f->file = (int32_t)file;
+    for (size_t i = 0; i < found->n_matches; i++)
+        take_match(f, &found->matches[i], (uint32_t)n_shingles, number);
+}
+
 /* ---- The passes ---- */
 
 static int run_side(struct finder *f, bool is_test, const struct leak_pass *pass, struct error *err)
@@ -291,14 +337,31 @@ static int run_side(struct finder *f, bool is_test, const struct leak_pass *pass
     return rc;
 }
 
+static struct leak_form form_of(struct finder *f)
+{
+    return (struct leak_form){.finder = f,
+                              .reader = f->reader,
+                              .files = f->files,
+                              .columns = f->columns,
+                              .stripped = &f->stripped,
+                              .index = &f->index,
+                              .spill = leak_spill_calls(f->spill),
+                              .arena = f->arena,
+                              .out = f->out};
+}
+
 static int run_passes(struct finder *f, struct error *err)
 {
     const struct similar_options options = {.jaccard = LEAK_CLUSTER_JACCARD,
                                             .containment = LEAK_CONTAINMENT,
                                             .spill = leak_spill_calls(f->spill)};
     struct leak_pass pass = {.row = take_text, .ctx = f};
-    int rc = common_open(&f->common, 0, err);
 
+    if (f->files->form) {
+        struct leak_form form = form_of(f);
+        return leak_form_passes(&form, err);
+    }
+    int rc = common_open(&f->common, 0, err);
     if (rc == OK)
         rc = run_side(f, false, &pass, err);
     if (rc == OK)
@@ -439,12 +502,15 @@ static int make_leaks(struct finder *f, struct error *err)
 
     for (size_t i = 0; rc == OK && i < f->files->n_sets; i++)
         rc = make_set(f, i, &sets[i], err);
+    const struct leak_form form = form_of(f);
+    if (rc == OK && f->files->form)
+        rc = leak_form_places(&form, sets, f->files->n_sets, err);
     out->sets = sets;
     out->n_sets = f->files->n_sets;
     out->prefix = arena_strdup(f->arena, f->stripped.prefix);
     out->suffix = arena_strdup(f->arena, f->stripped.suffix);
-    out->is_banded = similar_is_banded(f->index);
-    out->n_crowded = (int64_t)similar_n_crowded(f->index);
+    out->is_banded = f->files->form || similar_is_banded(f->index);
+    out->n_crowded += (int64_t)similar_n_crowded(f->index);
     out->is_partial = f->reader->is_stopped;
     out->trouble = f->reader->trouble[0] ? arena_strdup(f->arena, f->reader->trouble) : NULL;
     return rc;

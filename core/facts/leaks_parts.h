@@ -63,6 +63,9 @@ void leak_reader_close(struct leak_reader *reader);
 MUST_CHECK int leak_reader_run(struct leak_reader *reader, const struct dataset *dataset,
                                const struct leak_pass *pass, struct error *err);
 
+/* `exact` and `text` of normal input and target. */
+void leak_row_join(struct leak_row *row);
+
 /* ---- Sets beyond memory (leaks_spill.c) ---- */
 
 struct leak_spill;
@@ -79,6 +82,9 @@ void leak_columns_close(struct leak_columns *columns); /* NULL allowed */
 /* All test rows of the set come before the training rows. */
 MUST_CHECK int leak_columns_add(struct leak_columns *columns, const struct json *line, bool is_test,
                                 struct error *err);
+/* A value of which the hash alone is known, in any order of the sides; `number` of its row names it. */
+MUST_CHECK int leak_columns_add_hash(struct leak_columns *columns, const struct form_group *value,
+                                     bool is_test, int64_t number, struct error *err);
 /* Those that may be a key, by C6.2, the worst first; in the arena. */
 MUST_CHECK int leak_columns_find(const struct leak_columns *columns, struct arena *arena,
                                  const struct leak_column **out, size_t *n, struct error *err);
@@ -90,11 +96,41 @@ struct leak_files {
     size_t n_train, n_test;
     size_t set_of[256]; /* of each test file */
     size_t n_sets;
+    const char *form; /* facts.json of all of them; NULL: they are files of rows */
 };
 void leak_files_choose(const struct run_facts *facts, struct leak_files *files); /* leaks.c */
 /* In the arena. reader->is_stopped: what was found until then. */
 MUST_CHECK int leaks_find(struct leak_reader *reader, const struct leak_files *files,
                           struct arena *arena, struct leaks *out, struct error *err);
+
+/* ---- Facts made elsewhere (leaks_form.c), whose rows come otherwise ---- */
+
+struct finder;
+struct leak_form { /* what the passes over facts fill */
+    struct finder *finder;
+    struct leak_reader *reader;
+    const struct leak_files *files;
+    struct leak_columns *const *columns; /* of each set */
+    struct common_text *stripped;
+    struct similar_index **index;
+    const struct similar_spill *spill;
+    struct arena *arena;
+    struct leaks *out;
+};
+MUST_CHECK int leak_form_passes(struct leak_form *form, struct error *err);
+/* Once the sets are made: where the texts of their pairs are. */
+MUST_CHECK int leak_form_places(const struct leak_form *form, struct leak_set *sets, size_t n,
+                                struct error *err);
+
+/* What the finder is told (leaks_find.c): every test row by number, then each training row, then the
+ * texts of the test rows that have some, then what the index finds of those of training rows. */
+MUST_CHECK int leak_find_test(struct finder *f, size_t file, const uint64_t *exact, bool is_short,
+                              struct error *err); /* exact NULL: not readable */
+void leak_find_train(struct finder *f, size_t file, int64_t number, uint64_t exact);
+MUST_CHECK int leak_find_text(struct finder *f, size_t file, int64_t number,
+                              const struct leak_row *row, struct error *err);
+void leak_find_matches(struct finder *f, size_t file, int64_t number, size_t n_shingles,
+                       const struct similar_asker *found);
 
 /* ---- Kept (leaks_store.c) ---- */
 

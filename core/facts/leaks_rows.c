@@ -82,7 +82,7 @@ void leak_reader_close(struct leak_reader *reader)
 
 /* ---- One row ---- */
 
-static void join(struct leak_row *row)
+void leak_row_join(struct leak_row *row)
 {
     buf_clear(&row->text);
     buf_str(&row->text, buf_view(&row->input));
@@ -113,7 +113,7 @@ static int read_parts(struct leak_threads *t, struct arena *arena, struct leak_r
     if (rc == OK)
         rc = normal_text(parts.target, &row->target, NULL);
     if (rc == OK)
-        join(row);
+        leak_row_join(row);
     return rc == OK && row->text.failed ? E_NOMEM : rc;
 }
 

@@ -28,6 +28,14 @@ static void put_pairs(struct buf *out, const struct leak_set *set)
         }
         buf_putc(out, ']');
     }
+    buf_puts(out, "],\"places\":[");
+    for (size_t i = 0; leaks_dataset_is_facts(set->dataset) && i < set->n_pairs; i++) {
+        const struct form_place *test = &set->pairs[i].place, *train = &set->pairs[i].train_place;
+
+        buf_printf(out, "%s[%d,%lld,%lld,%d,%lld,%lld]", i ? "," : "", test->file + 1,
+                   (long long)test->at, (long long)test->row, train->file + 1,
+                   (long long)train->at, (long long)train->row);
+    }
     buf_puts(out, "],\"leaked\":[");
     for (int64_t i = 0; i < set->n_leaked; i++)
         buf_printf(out, "%s%lld", i ? "," : "", (long long)set->leaked[i]);
@@ -84,6 +92,8 @@ void leaks_write(const struct leaks *leaks, struct buf *out)
     put_text(out, "suffix", leaks->suffix);
     if (leaks->trouble)
         put_text(out, "trouble", leaks->trouble);
+    if (leaks->limits)
+        put_text(out, "limits", leaks->limits);
     buf_puts(out, "\"sets\":[");
     for (size_t i = 0; i < leaks->n_sets; i++) {
         if (i)
@@ -121,9 +131,27 @@ static const char *text_of(const struct json *value, struct arena *arena)
     return json_is(value, JSON_STRING) ? arena_strndup(arena, value->text.p, value->text.n) : "";
 }
 
-static bool take_pairs(const struct run_facts *facts, const struct json *list, struct arena *arena,
+/* Of pairs of facts: theirs, in their order. */
+static bool take_places(const struct json *list, struct leak_pair *pairs, size_t n_pairs)
+{
+    size_t i = 0;
+
+    for (const struct json *item = json_is(list, JSON_ARRAY) ? list->child : NULL; item;
+         item = item->next) {
+        int64_t n[6];
+
+        if (i == n_pairs || !take_numbers(item, n, 6))
+            return false;
+        pairs[i].place = (struct form_place){(int32_t)(n[0] - 1), n[1], n[2]};
+        pairs[i++].train_place = (struct form_place){(int32_t)(n[3] - 1), n[4], n[5]};
+    }
+    return true;
+}
+
+static bool take_pairs(const struct run_facts *facts, const struct json *item_of, struct arena *arena,
                        struct leak_set *set)
 {
+    const struct json *list = json_get(item_of, "pairs");
     struct leak_pair *pairs = list ? arena_array(arena, list->n + 1, sizeof *pairs) : NULL;
 
     for (const struct json *item = pairs ? list->child : NULL; item; item = item->next) {
@@ -147,7 +175,7 @@ static bool take_pairs(const struct run_facts *facts, const struct json *list, s
             return false;
     }
     set->pairs = pairs;
-    return pairs != NULL;
+    return pairs && take_places(json_get(item_of, "places"), pairs, set->n_pairs);
 }
 
 static bool take_files(const struct run_facts *facts, const struct json *list, struct arena *arena,
@@ -232,7 +260,7 @@ static bool take_set(const struct run_facts *facts, const struct json *item, str
     out->name = out->dataset->name;
     out->leaked = rows;
     return take_files(facts, json_get(item, "files"), arena, out) &&
-           take_pairs(facts, json_get(item, "pairs"), arena, out) &&
+           take_pairs(facts, item, arena, out) &&
            take_columns(json_get(item, "columns"), arena, out);
 }
 
@@ -248,6 +276,7 @@ bool leaks_read(const struct run_facts *facts, const char *text, struct arena *a
         return false;
     list = json_get(tree, "sets");
     trouble = json_get(tree, "trouble");
+    const struct json *limits = json_get(tree, "limits");
     struct leak_set *sets = list ? arena_array(arena, list->n + 1, sizeof *sets) : NULL;
     if (!sets)
         return false;
@@ -263,5 +292,6 @@ bool leaks_read(const struct run_facts *facts, const char *text, struct arena *a
     out->prefix = text_of(json_get(tree, "prefix"), arena);
     out->suffix = text_of(json_get(tree, "suffix"), arena);
     out->trouble = trouble ? text_of(trouble, arena) : NULL;
+    out->limits = limits ? text_of(limits, arena) : NULL;
     return true;
 }
