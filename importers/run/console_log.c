@@ -171,7 +171,7 @@ static int one_pattern(struct reader *reader, struct console_pattern *pattern,
     return say_pattern(reader, pattern, line, err);
 }
 
-static int see_patterns(struct reader *reader, const struct console_line *line, bool has_row,
+static int see_patterns(struct reader *reader, const struct console_line *line, bool *has_row,
                         struct error *err)
 {
     struct console_set set = {0};
@@ -183,7 +183,7 @@ static int see_patterns(struct reader *reader, const struct console_line *line, 
     for (size_t w = 0; w < CONSOLE_MAX_PATTERNS / 64; w++) {
         for (uint64_t bits = set.bits[w]; bits != 0; bits &= bits - 1) {
             size_t i = w * 64 + (size_t)__builtin_ctzll(bits);
-            int rc = one_pattern(reader, &reader->patterns->all[i], line, &has_row, err);
+            int rc = one_pattern(reader, &reader->patterns->all[i], line, has_row, err);
             if (rc != OK) {
                 return rc;
             }
@@ -276,8 +276,7 @@ static int see_table(struct reader *reader, const struct console_line *line, boo
 static int see_loop(struct reader *reader, const struct console_line *line, bool *has_row,
                     struct error *err)
 {
-    if (!console_loop_may_begin(line->inner) ||
-        !console_loop_read(&reader->loop, line->inner, reader->row)) {
+    if (*has_row || !console_loop_read(&reader->loop, line->inner, reader->row)) {
         return OK;
     }
     *has_row = true;
@@ -386,7 +385,7 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     if (rc != 0) {
         return rc < 0 ? rc : OK;
     }
-    rc = !has_row ? see_loop(reader, &line, &has_row, err) : OK;
+    rc = console_loop_may_begin(line.inner) ? see_loop(reader, &line, &has_row, err) : OK;
     if (rc == OK && !has_row) {
         rc = console_progress_settle(&reader->progress, err);
     }
@@ -394,7 +393,8 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     if (rc == OK) {
         rc = console_tracebacks_line(&reader->tracebacks, &line, err);
     }
-    return rc == OK ? see_patterns(reader, &line, has_row, err) : rc;
+    rc = rc == OK ? see_patterns(reader, &line, &has_row, err) : rc;
+    return rc == OK ? see_loop(reader, &line, &has_row, err) : rc; /* behind a logger's head */
 }
 
 /* ---- The whole ---- */
@@ -579,7 +579,7 @@ const struct importer importer_console_log = {
     .title = "console output of a training or serving process",
     .hint = "train.log, nohup.out, slurm-*.out, stderr.log, a notebook's output",
     .supplies = NEEDS_LOG | NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
-    .version = 2,
+    .version = 3,
     .role = "log",
     .probe = console_probe,
     .run = run,

@@ -4,9 +4,11 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/number.h"
+#include "importers/run/console_loop_head.h"
 
 #define MAX_NAME 48
 
@@ -23,13 +25,18 @@ static const struct {
 } names[] = {
     {"epoch", "epoch"},
     {"step", "step"},
-    {"global_step", "step"},
+    {"global_step", "global_step"}, /* goes on over the epochs */
     {"iter", "step"},
     {"iteration", "step"},
+    {"it", "step"},
+    {"update", "step"},
     {"batch", "step"},
     {"loss", "loss"},
     {"train_loss", "loss"},
     {"training_loss", "loss"},
+    {"total_loss", "loss"},
+    {"lm_loss", "loss"},
+    {"reduced_train_loss", "loss"},
     {"val_loss", "eval_loss"},
     {"valid_loss", "eval_loss"},
     {"validation_loss", "eval_loss"},
@@ -79,6 +86,12 @@ static void add_word(char name[MAX_NAME], struct str word)
 static bool is_word_byte(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* The '/' of "val/loss". */
+static bool joins(struct str rest)
+{
+    return rest.n > 1 && rest.p[0] == '/' && isalpha((unsigned char)rest.p[1]);
 }
 
 /* "/600" behind a number. */
@@ -139,7 +152,7 @@ static bool next_pair(struct str *line, struct pair *pair)
             pair->has_unit = line->n > 0 && (is_word_byte(line->p[0]) || line->p[0] == '%');
             return true;
         }
-        if (strchr(" \t:=[(#", c) == NULL || c == '\0') {
+        if ((strchr(" \t:=[(#", c) == NULL || c == '\0') && !joins(*line)) {
             pair->name[0] = '\0';
         }
         *line = str_skip(*line, 1);
@@ -180,37 +193,103 @@ static void count_on(struct console_loop *loop, double epoch, struct console_fie
     step->value += loop->base;
 }
 
-bool console_loop_read(struct console_loop *loop, struct str line, struct console_row *row)
+/* What follows a number is no more than a pair of a known name. */
+static void take_pair(struct console_row *row, const struct pair *pair, const char *key,
+                      double *step_total)
 {
-    struct str rest = line;
-    struct pair pair;
-    double step_total = NAN;
-    row->n = row->used = 0;
-    if (str_find(line, "oss") < 0 || memchr(line.p, '{', line.n) != NULL) {
-        return false;
+    if (strcmp(key, "step") == 0 && find(row, "step") == NULL) {
+        *step_total = pair->total;
     }
+    add(row, key, pair);
+}
+
+static bool read_pairs(struct str rest, struct console_row *row, double *step_total)
+{
+    struct pair pair;
+    row->n = row->used = 0;
     while (row->n < sizeof names / sizeof names[0] && next_pair(&rest, &pair)) {
         const char *key = pair.has_unit ? NULL : key_of(pair.name);
-        if (row->n == 0 &&
-            (key == NULL || (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0))) {
+        bool counts = key != NULL && (strcmp(key, "epoch") == 0 || strcmp(key, "step") == 0 ||
+                                      strcmp(key, "global_step") == 0);
+        if (row->n == 0 && !counts) {
             return false;
         }
-        if (key != NULL && strcmp(key, "step") == 0 && find(row, "step") == NULL) {
-            step_total = pair.total;
-        }
         if (key != NULL) {
-            add(row, key, &pair);
+            take_pair(row, &pair, key, step_total);
         }
     }
-    if (row->n == 0 || (find(row, "loss") == NULL && find(row, "eval_loss") == NULL)) {
+    return row->n > 0;
+}
+
+/* A count over all epochs beats one inside the epoch. True when there is one. */
+static bool prefer_global_step(struct console_row *row)
+{
+    struct console_field *global = find(row, "global_step"), *step = find(row, "step");
+    if (global == NULL) {
         return false;
     }
-    struct console_field *epoch = find(row, "epoch"), *step = find(row, "step");
-    if (epoch != NULL && step != NULL) {
-        count_on(loop, epoch->value, step, step_total);
-    } else if (!isnan(step_total)) {
-        pair = (struct pair){.value = step_total};
-        add(row, "total", &pair);
+    if (step != NULL) {
+        step->value = global->value;
+        step->text = global->text;
+        *global = row->fields[--row->n];
+    } else {
+        global->key = str_of("step");
     }
     return true;
+}
+
+/* Loggers that print the last evaluation beside every step have said it before. */
+static void drop_repeated_eval(struct console_loop *loop, struct console_row *row)
+{
+    struct console_field *eval = find(row, "eval_loss");
+    if (eval == NULL || find(row, "loss") == NULL || find(row, "step") == NULL) {
+        return;
+    }
+    bool is_said = eval->value == loop->eval_loss;
+    loop->eval_loss = eval->value;
+    if (is_said) {
+        *eval = row->fields[--row->n];
+    }
+}
+
+bool console_loop_read(struct console_loop *loop, struct str line, struct console_row *row)
+{
+    struct str rest;
+    double step_total = NAN;
+    bool is_held_out = false;
+    row->n = row->used = 0;
+    if (str_find(line, "oss") < 0 || memchr(line.p, '{', line.n) != NULL ||
+        !console_loop_head(line, &rest, &is_held_out) || !read_pairs(rest, row, &step_total)) {
+        return false;
+    }
+    struct console_field *loss = find(row, "loss");
+    if (loss == NULL && find(row, "eval_loss") == NULL) {
+        return false;
+    }
+    if (is_held_out && loss != NULL && find(row, "eval_loss") == NULL) {
+        loss->key = str_of("eval_loss");
+    }
+    bool is_global = prefer_global_step(row);
+    struct console_field *epoch = find(row, "epoch"), *step = find(row, "step");
+    if (!is_global && epoch != NULL && step != NULL) {
+        count_on(loop, epoch->value, step, step_total);
+    } else if (!is_global && !isnan(step_total)) {
+        struct pair total = {.value = step_total};
+        add(row, "total", &total);
+    }
+    drop_repeated_eval(loop, row);
+    return true;
+}
+
+size_t console_loop_count(struct str head, size_t enough)
+{
+    struct console_row *row = calloc(1, sizeof *row);
+    struct console_loop loop = {0};
+    struct str line;
+    size_t n = 0;
+    while (row != NULL && n < enough && str_split(&head, '\n', &line)) {
+        n += console_loop_read(&loop, line, row);
+    }
+    free(row);
+    return n;
 }

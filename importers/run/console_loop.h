@@ -1,5 +1,6 @@
 /* Lines of training loops written by hand: "Epoch 1/3 | train_loss 1.23 | val_loss 1.34",
- * "Epoch [2/10], Step [100/600], Loss: 0.12", "step 250: train loss 2.0, val loss 2.1". */
+ * "Epoch [2/10], Step [100/600], Loss: 0.12", "step 250: train loss 2.0, val loss 2.1",
+ * "2025-03-02 10:00:01 INFO epoch 0 step 20/3000 loss 1.9", "[train] it=5 loss=2.1". */
 #ifndef IMPORTERS_RUN_CONSOLE_LOOP_H
 #define IMPORTERS_RUN_CONSOLE_LOOP_H
 
@@ -11,9 +12,10 @@
 struct console_loop {
     double epoch, step; /* of the last line with both */
     double base;        /* steps of the epochs before */
+    double eval_loss;   /* printed last beside a step */
 };
 
-/* One look at the first bytes. */
+/* One look at the first bytes: does it begin with an epoch or a step? */
 static inline bool console_loop_may_begin(struct str line)
 {
     size_t i = line.n > 0 && line.p[0] == '[' ? 1 : 0;
@@ -21,8 +23,11 @@ static inline bool console_loop_may_begin(struct str line)
            ((line.p[i + 3] | 0x20) == 'c' || (line.p[i + 3] | 0x20) == 'p');
 }
 
-/* True for a line that begins with an epoch or a step and gives a loss. Only names that are known
- * become fields; their keys are those of transformers. */
+/* True for a line that counts an epoch or a step, behind no more than a logger's head, and gives a
+ * loss. Only names that are known become fields; their keys are those of transformers. */
 bool console_loop_read(struct console_loop *loop, struct str line, struct console_row *row);
+
+/* How many such lines are in the text; stops at `enough`. */
+size_t console_loop_count(struct str head, size_t enough);
 
 #endif

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "core/read/source.h"
+#include "importers/run/console_loop.h"
+
+#define ENOUGH_ROWS 3 /* lines of a training loop that prose does not have */
 
 /* What only a process prints. */
 static const char *const markers[] = {
@@ -30,6 +33,7 @@ static const char *const markers[] = {
     "Loading checkpoint shards",
     "Unsloth",
     "oom-kill",
+    "OOMKilled",
     "Out of memory: Killed",
     "\tTraining Loss",
     " | loss:", /* torchtune's log_<time>.txt */
@@ -162,5 +166,8 @@ int console_probe(const struct peek *peek)
         return n > 0 ? 90 : 55;
     }
     n = count_own_markers(peek->head) + has_bar(peek->head);
+    if (n == 0 && console_loop_count(peek->head, ENOUGH_ROWS) == ENOUGH_ROWS) {
+        return 60;
+    }
     return n > 1 ? 75 : n == 1 ? 45 : 0;
 }

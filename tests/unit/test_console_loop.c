@@ -76,6 +76,60 @@ static void other_lines_are_no_rows(void **state)
     dumped_has_not("point\t");
 }
 
+static void the_head_of_a_logger_is_passed_over(void **state)
+{
+    (void)state;
+    read_log("2025-03-02 02:08:31 INFO  epoch 0 step 20/3000 loss 1.9204 lr 4.4e-06 grad_norm 0.81\n"
+             "[2025-03-02 02:09:31,120][trainer.py:88] INFO - step=40 loss=1.8\n"
+             "INFO:root:step 60 | train/loss 1.7 | lr 1e-5\n"
+             "[train] it=80  loss=1.60000  ppl=4.95  gnorm=1.4\n"
+             "2025-03-02 02:10:31.123 | INFO     | __main__:train:88 - Step 100 Loss 1.5 (1.61)\n"
+             "I0302 02:08:31.123456 1234 train.py:88] global step 120 loss 1.4\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep 20\t1.9204\tline 1");
+    dumped_has("point\tloss\tseq 1\tsegment 0\tstep 40\t1.8\tline 2");
+    dumped_has("point\tloss\tseq 2\tsegment 0\tstep 60\t1.7\tline 3");
+    dumped_has("point\tgrad_norm\tseq 3\tsegment 0\tstep 80\t1.4");
+    dumped_has("point\tloss\tseq 4\tsegment 0\tstep 100\t1.5\tline 5");
+    dumped_has("point\tloss\tseq 5\tsegment 0\tstep 120\t1.4\tline 6");
+}
+
+static void a_loss_of_held_out_rows_is_no_training_loss(void **state)
+{
+    (void)state;
+    read_log("[eval] step 100 loss 1.45\n"
+             "INFO validation: epoch 1 loss 1.35\n"
+             "step 200 val/loss 1.25\n");
+    dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep 100\t1.45");
+    dumped_has("point\teval_loss\tseq 1\tsegment 0\tstep -\t1.35");
+    dumped_has("point\teval_loss\tseq 2\tsegment 0\tstep 200\t1.25");
+    dumped_has_not("point\tloss");
+}
+
+static void a_count_over_all_epochs_beats_one_inside_the_epoch(void **state)
+{
+    (void)state;
+    read_log("Training epoch 1, iteration 9/99 | lr: 0.0001 | global_batch_size: 8 | global_step: "
+             "109 | reduced_train_loss: 1.93 | train_step_timing in s: 5.2 | val_loss: 1.8\n"
+             "Training epoch 1, iteration 10/99 | lr: 0.0001 | global_batch_size: 8 | global_step: "
+             "110 | reduced_train_loss: 1.92 | train_step_timing in s: 5.2 | val_loss: 1.8\n"
+             "Training epoch 1, iteration 11/99 | lr: 0.0001 | global_batch_size: 8 | global_step: "
+             "111 | reduced_train_loss: 1.91 | train_step_timing in s: 5.2 | val_loss: 1.7\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep 109\t1.93\tline 1");
+    dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep 109\t1.8\tline 1");
+    dumped_has_not("point\teval_loss\tseq 1"); /* the one of before, printed again */
+    dumped_has("point\teval_loss\tseq 2\tsegment 0\tstep 111\t1.7\tline 3");
+}
+
+static void sentences_with_a_step_and_a_loss_are_no_rows(void **state)
+{
+    (void)state;
+    read_log("Saved the best model at step 100, loss 1.2\n"
+             "INFO best checkpoint so far is of step 100 with loss 1.2\n"
+             "Restored from epoch 3, loss 1.2\n"
+             "- At step 100 the loss 1.2 was low\n");
+    dumped_has_not("point\t");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +138,10 @@ int main(void)
         cmocka_unit_test(steps_that_begin_anew_in_each_epoch_go_on),
         cmocka_unit_test(a_line_takes_the_step_of_the_bar_of_its_epoch),
         cmocka_unit_test(other_lines_are_no_rows),
+        cmocka_unit_test(the_head_of_a_logger_is_passed_over),
+        cmocka_unit_test(a_loss_of_held_out_rows_is_no_training_loss),
+        cmocka_unit_test(a_count_over_all_epochs_beats_one_inside_the_epoch),
+        cmocka_unit_test(sentences_with_a_step_and_a_loss_are_no_rows),
     };
     return cmocka_run_group_tests(tests, dumped_set_up, dumped_tear_down);
 }
