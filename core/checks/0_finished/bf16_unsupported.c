@@ -4,11 +4,13 @@
 
 #include "core/checks/registry.h"
 
-/* Names of GPUs below compute capability 8.0, as nvidia-smi and torch print them. */
+/* Names of GPUs below compute capability 8.0, as nvidia-smi and torch print them. RTX 2050 and RTX 2000 Ada
+ * are newer than their numbers look. */
 static const char *const OLD_GPUS[] = {
     "K80",     "K40",     "P100",      "P40",        "P4",       "V100",      "T4",
-    "M40",     "M60",     "GTX 9",     "GTX 10",     "GTX 16",   "GTX TITAN", "RTX 20",
-    "TITAN V", "TITAN X", "TITAN RTX", "QUADRO RTX", "QUADRO P", "QUADRO GV",
+    "M40",     "M60",     "GTX 9",     "GTX 10",     "GTX 16",   "GTX TITAN", "RTX 206",
+    "RTX 207", "RTX 208", "TITAN V",   "TITAN X",    "TITAN RTX", "QUADRO RTX", "QUADRO P",
+    "QUADRO GV",
 };
 
 static bool has_name(const char *gpu, const char *name)
@@ -112,7 +114,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_bf16_unsupported = {
     .id = "bf16-unsupported",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "The GPU can do the precision asked for",
