@@ -111,6 +111,8 @@ static const struct spelling TRAIN_NAMES[] = {
     {"truncation_mode", "truncation_mode", SHARED},
     {"truncation_strategy", "truncation_mode", SHARED},
     {"pad_to_multiple_of", "pad_to_multiple_of", SHARED},
+    {"pad_to_sequence_len", "pad_to_max_length", 0},
+    {"pad_to_max_length", "pad_to_max_length", SHARED},
     {"pad_token", "pad_token", SHARED | WHOLE_ONLY},
     {"eos_token", "eos_token", SHARED | WHOLE_ONLY},
     {"resize_vocab", "resize_vocab", 0},

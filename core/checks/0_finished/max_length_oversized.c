@@ -48,6 +48,10 @@ static double padded_share(const struct run_facts *facts, const struct lengths *
         return 0.0;
     bool is_padded = text && strcmp(text, "max_length") == 0;
     *decided = padding;
+    if (!is_padded && facts_bool(facts, "pad_to_max_length") == 1) {
+        is_padded = true;
+        *decided = facts_setting(facts, "pad_to_max_length");
+    }
     if (!is_padded && facts_number(facts, "pad_to_multiple_of", &multiple)) {
         is_padded = multiple >= limit;
         *decided = facts_setting(facts, "pad_to_multiple_of");
@@ -143,7 +147,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_max_length_oversized = {
     .id = "max-length-oversized",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_WASTES,
     .title = "The length limit is not far above the data",
