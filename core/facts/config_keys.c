@@ -59,6 +59,7 @@ static const struct spelling NESTED[] = {
     {"teacher_checkpointer.model_type", NULL, 0},
     {"dataset.data_files", "dataset", SHARED},
     {"loss._component_", "loss", SHARED},
+    {"model._component_", "model_builder", SHARED},
     {"loss.beta", "beta", SHARED},
     {"loss.label_smoothing", "label_smoothing", SHARED},
     {"loss.epsilon", "cliprange", 0},

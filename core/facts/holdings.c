@@ -249,6 +249,20 @@ static bool text_is_one_of(const char *text, const char *const *list)
     return false;
 }
 
+/* torchtune names what it builds: "torchtune.models.llama3_2.lora_llama3_2_1b". */
+static int tuning_by_builder(const struct setting *model)
+{
+    static const char *const BUILDERS[] = {"lora_", "qlora_", "dora_", "qdora_"};
+    const char *name = model && model->value ? strrchr(model->value, '.') : NULL;
+
+    if (!name || strncmp(model->value, "torchtune.", 10) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof BUILDERS / sizeof *BUILDERS; i++)
+        if (strncmp(name + 1, BUILDERS[i], strlen(BUILDERS[i])) == 0)
+            return 1;
+    return 0;
+}
+
 /* 1, 0, or -1 by settings that name the way of tuning. */
 static int tuning_by_setting(const struct run_facts *facts, const struct setting **setting)
 {
@@ -269,7 +283,10 @@ static int tuning_by_setting(const struct run_facts *facts, const struct setting
             return is;
         }
     }
-    return -1;
+    *setting = facts_setting(facts, "model_builder");
+    int is = tuning_by_builder(*setting);
+    *setting = is >= 0 ? *setting : NULL;
+    return is;
 }
 
 static int tuning_by_share(const struct run_facts *facts)

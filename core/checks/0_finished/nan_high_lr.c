@@ -158,6 +158,12 @@ static int run(struct check_ctx *ctx, struct error *err)
                              "the rows before the onset: repeat with logging_steps=1 (the "
                              "rate %.3g is above its bound %.3g)",
                              rate.peak, limit);
+    if (rate.peak < limit)
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "non-finite from %s on, but the rate %.3g is below its bound %.3g%s",
+                          onset_place(&onset, ctx->arena), rate.peak, limit,
+                          has_ramp ? " although loss or grad_norm rose before"
+                                   : ": the cause is elsewhere");
     return check_pass(ctx, CONFIDENCE_LIKELY,
                       "non-finite from %s on, but the rate %.3g (bound %.3g) came without a "
                       "rise of loss or grad_norm: the cause is elsewhere",
@@ -166,7 +172,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_nan_high_lr = {
     .id = "nan-high-lr",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_FINISHED,
     .severity = SEVERITY_BLOCKS,
     .title = "The learning rate did not blow the run up",
