@@ -290,6 +290,18 @@ static bool is_place(const struct evidence *e)
     return e->source_id > 0 && e->line > 0 && e->kind && strcmp(e->kind, "log") == 0;
 }
 
+/* "Error(s) in loading state_dict for X:" goes on over the lines below it. */
+enum { MESSAGE_LINES = 64 };
+
+static int64_t last_line_of(const struct evidence *e)
+{
+    size_t n = e->text ? strlen(e->text) : 0;
+
+    while (n > 0 && (e->text[n - 1] == ' ' || e->text[n - 1] == '\r'))
+        n--;
+    return n > 0 && e->text[n - 1] == ':' ? e->line + MESSAGE_LINES : e->line;
+}
+
 /* run-incomplete states a traceback as its range: `line` its first line, `last_step` unused, the
  * exception line as another record of the same file. Lines between the two are inside. */
 static bool owns_line(const struct check_result *cause, const struct check_result *stop)
@@ -304,7 +316,7 @@ static bool owns_line(const struct check_result *cause, const struct check_resul
             if (!is_place(line) || line->source_id != own->source_id)
                 continue;
             low = line->line < low ? line->line : low;
-            high = line->line > high ? line->line : high;
+            high = last_line_of(line) > high ? last_line_of(line) : high;
         }
         if (own->line >= low && own->line <= high)
             return true;
