@@ -359,3 +359,8 @@ int import_yaml(struct import *import, const struct json **out, struct error *er
 {
     return read_document(import, out, err, yaml_read_file);
 }
+
+int import_yaml_documents(struct import *import, const struct json **out, struct error *err)
+{
+    return read_document(import, out, err, yaml_read_documents);
+}

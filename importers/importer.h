@@ -84,6 +84,8 @@ bool import_is_cancelled(const struct import *import);
  * file is damaged: the note is written and the state set, and the result is still OK. */
 MUST_CHECK int import_json(struct import *import, const struct json **out, struct error *err);
 MUST_CHECK int import_yaml(struct import *import, const struct json **out, struct error *err);
+/* All documents: a list where they are several. */
+MUST_CHECK int import_yaml_documents(struct import *import, const struct json **out, struct error *err);
 /* Notes an empty file, a Git LFS pointer or UTF-16 and sets *is_odd; sets read_to to the size. */
 MUST_CHECK int import_oddity(struct import *import, bool *is_odd, struct error *err);
 /* `why` as a note, and the source as damaged. A failure of ours (memory, database, cancelled) is

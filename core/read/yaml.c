@@ -409,7 +409,7 @@ static size_t count_openers(struct str text)
 
 /* libyaml's loader looks at every open bracket again for each token, so that 100,000 of them take
  * minutes: by events it stops at the limit. What is not YAML is the loader's to tell. */
-static int check_depth(struct str text, int64_t first_line, struct error *err)
+static int check_depth(struct str text, int64_t first_line, bool is_first_only, struct error *err)
 {
     yaml_parser_t parser;
     yaml_event_t event;
@@ -424,7 +424,8 @@ static int check_depth(struct str text, int64_t first_line, struct error *err)
     while (rc == OK && !is_end && yaml_parser_parse(&parser, &event)) {
         depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
         depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        is_end = event.type == YAML_STREAM_END_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
+        is_end = event.type == YAML_STREAM_END_EVENT ||
+                 (is_first_only && event.type == YAML_DOCUMENT_END_EVENT);
         if (depth > YAML_MAX_DEPTH) {
             rc = error_set(err, E_LIMIT, "nested more than %d deep", YAML_MAX_DEPTH);
             error_at(err, NULL, first_line + (int64_t)event.start_mark.line, NONE);
@@ -435,63 +436,118 @@ static int check_depth(struct str text, int64_t first_line, struct error *err)
     return rc;
 }
 
-static int parse_from(struct str text, int64_t first_line, struct arena *arena,
+/* *out NULL: no document is left. */
+static int load_document(yaml_parser_t *parser, struct build *build, struct json **out,
+                         struct error *err)
+{
+    yaml_document_t document;
+    int rc = OK;
+
+    *out = NULL;
+    if (!yaml_parser_load(parser, &document))
+        return parser_error(parser, build->first_line, err);
+    build->document = &document;
+    if (yaml_document_get_root_node(&document))
+        rc = build_node(build, 1, 0, out, err);
+    yaml_document_delete(&document);
+    return rc;
+}
+
+static struct json *new_value(struct arena *arena, enum json_type type, int64_t line)
+{
+    struct json *value = arena_alloc(arena, sizeof *value);
+
+    if (value) {
+        value->type = type;
+        value->line = line;
+    }
+    return value;
+}
+
+/* The first document; all of them as a list where there are several. An empty file: null. */
+static int load_documents(yaml_parser_t *parser, struct build *build, bool is_first_only,
+                          struct json **out, struct error *err)
+{
+    struct json *more = NULL, *list = NULL, **tail = NULL;
+    int rc = load_document(parser, build, out, err);
+
+    if (rc == OK && !*out)
+        *out = new_value(build->arena, JSON_NULL, build->first_line);
+    if (!*out || is_first_only)
+        return rc;
+    tail = &(*out)->next;
+    while (rc == OK && (rc = load_document(parser, build, &more, err)) == OK && more) {
+        if (more->type == JSON_NULL)
+            continue; /* a line of dashes at the end */
+        if (!list && (list = new_value(build->arena, JSON_ARRAY, (*out)->line))) {
+            list->child = *out;
+            list->n = 1;
+            *out = list;
+        }
+        if (!list)
+            return error_set(err, E_NOMEM, "a list of documents");
+        list->n++;
+        *tail = more;
+        tail = &more->next;
+    }
+    return rc;
+}
+
+static int parse_from(struct str text, int64_t first_line, bool is_first_only, struct arena *arena,
                       const struct json **out, struct error *err)
 {
     yaml_parser_t parser;
-    yaml_document_t document;
-    struct build build = {.document = &document, .arena = arena, .first_line = first_line};
+    struct build build = {.arena = arena, .first_line = first_line};
     struct json *top = NULL;
-    int rc = OK;
 
     if (text.n > YAML_MAX_BYTES)
         return error_set(err, E_LIMIT, "%zu bytes of YAML, at most %zu are read", text.n,
                          YAML_MAX_BYTES);
-    rc = check_depth(text, first_line, err);
+    int rc = check_depth(text, first_line, is_first_only, err);
     if (rc != OK)
         return rc;
     if (!yaml_parser_initialize(&parser))
         return error_set(err, E_NOMEM, "yaml parser");
     yaml_parser_set_input_string(&parser, (const unsigned char *)(text.n ? text.p : ""), text.n);
-    if (!yaml_parser_load(&parser, &document)) {
-        rc = parser_error(&parser, first_line, err);
-        yaml_parser_delete(&parser);
-        return rc;
-    }
-    if (yaml_document_get_root_node(&document)) {
-        rc = build_node(&build, 1, 0, &top, err);
-    } else {
-        top = arena_alloc(arena, sizeof *top); /* an empty file: null */
-        if (top)
-            top->line = first_line;
-    }
+    rc = load_documents(&parser, &build, is_first_only, &top, err);
+    yaml_parser_delete(&parser);
     if (rc == OK && (arena_failed(arena) || !top))
         rc = error_set(err, E_NOMEM, "a tree of %zu values", build.n_nodes);
     if (rc == OK)
         *out = top;
-    yaml_document_delete(&document);
-    yaml_parser_delete(&parser);
     return rc;
 }
 
 int yaml_parse(struct str text, struct arena *arena, const struct json **out, struct error *err)
 {
-    return parse_from(text, 1, arena, out, err);
+    return parse_from(text, 1, true, arena, out, err);
 }
 
-int yaml_read_file(const char *path, struct arena *arena, const struct json **out,
-                   struct error *err)
+static int read_file(const char *path, bool is_first_only, struct arena *arena,
+                     const struct json **out, struct error *err)
 {
     char *text = NULL;
     size_t n = 0;
     int rc = source_slurp(path, YAML_MAX_BYTES, &text, &n, err);
 
     if (rc == OK)
-        rc = yaml_parse(str_from(text, n), arena, out, err);
+        rc = parse_from(str_from(text, n), 1, is_first_only, arena, out, err);
     if (rc != OK)
         error_at(err, path, err ? err->line : NONE, err ? err->byte : NONE);
     free(text);
     return rc;
+}
+
+int yaml_read_file(const char *path, struct arena *arena, const struct json **out,
+                   struct error *err)
+{
+    return read_file(path, true, arena, out, err);
+}
+
+int yaml_read_documents(const char *path, struct arena *arena, const struct json **out,
+                        struct error *err)
+{
+    return read_file(path, false, arena, out, err);
 }
 
 int yaml_front_matter(struct str text, struct arena *arena, const struct json **out,
@@ -512,7 +568,7 @@ int yaml_front_matter(struct str text, struct arena *arena, const struct json **
     while (str_split(&rest, '\n', &line)) {
         if (str_is(str_trim(line), "---")) {
             body.n = (size_t)(line.p - body.p);
-            return parse_from(body, first_line, arena, out, err);
+            return parse_from(body, first_line, true, arena, out, err);
         }
     }
     return error_set(err, E_NOTFOUND, "no front matter: no second line '---'");

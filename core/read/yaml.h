@@ -13,6 +13,9 @@ MUST_CHECK int yaml_parse(struct str text, struct arena *arena, const struct jso
                           struct error *err);
 MUST_CHECK int yaml_read_file(const char *path, struct arena *arena, const struct json **out,
                               struct error *err);
+/* All documents of a file: the tree of a single one, a list of them where they are more (Kubernetes). */
+MUST_CHECK int yaml_read_documents(const char *path, struct arena *arena, const struct json **out,
+                                   struct error *err);
 /* The YAML front matter of a Markdown file (between two lines "---"); E_NOTFOUND when none. */
 MUST_CHECK int yaml_front_matter(struct str text, struct arena *arena, const struct json **out,
                                  struct error *err);

@@ -97,8 +97,9 @@ static void add_words(struct reading *r, struct words *list, const struct json *
     }
     for (const struct json *item = json_is(value, JSON_ARRAY) ? value->child : NULL; item;
          item = item->next) {
-        bool is_script = json_is(item, JSON_STRING) && list->n > 0 &&
-                         strcmp(list->words[list->n - 1].text, "-c") == 0;
+        const char *before = list->n > 0 ? list->words[list->n - 1].text : "";
+        bool is_script = json_is(item, JSON_STRING) &&
+                         (strcmp(before, "-c") == 0 || strcmp(before, "-lc") == 0);
         if (is_script)
             add_words(r, list, item);
         else if (item->type == JSON_STRING || item->type == JSON_NUMBER)
@@ -250,12 +251,12 @@ static int run(struct import *import, struct error *err)
 {
     struct reading r = {.import = import, .err = err};
     const struct json *tree;
-    int rc = import_yaml(import, &tree, err);
+    int rc = import_yaml_documents(import, &tree, err);
 
     import->n_rows_are = "settings";
     if (rc != OK || !tree)
         return rc;
-    if (tree->type != JSON_OBJECT)
+    if (tree->type != JSON_OBJECT && tree->type != JSON_ARRAY)
         return sink_note(import->sink, NOTE_WARN, tree->line, NONE, err,
                          "not a mapping of settings");
     enum server server = server_of_tree(tree);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/read/yaml.h"
+#include "tests/harness/tempdir.h"
 
 struct fixture {
     struct arena *arena;
@@ -215,6 +216,31 @@ static void front_matter_lies_between_two_lines_of_dashes(void **state)
     assert_int_equal(yaml_front_matter(str_of(""), f->arena, &f->top, &f->err), E_NOTFOUND);
 }
 
+static int read_documents(struct fixture *f, const char *folder, const char *text)
+{
+    tempdir_write_text(folder, "several.yaml", text);
+    return yaml_read_documents(tempdir_path(folder, "several.yaml"), f->arena, &f->top, &f->err);
+}
+
+static void several_documents_are_a_list_and_one_is_itself(void **state)
+{
+    struct fixture *f = *state;
+    char *folder = tempdir_make();
+
+    assert_int_equal(read_documents(f, folder, "kind: Service\n---\nkind: Pod\nspec: [1]\n"), OK);
+    assert_string_equal(as_json(f), "[{\"kind\":\"Service\"},{\"kind\":\"Pod\",\"spec\":[1]}]");
+    assert_int_equal(f->top->n, 2);
+    assert_int_equal(f->top->child->next->line, 3);
+    assert_int_equal(yaml_read_file(tempdir_path(folder, "several.yaml"), f->arena, &f->top, &f->err), OK);
+    assert_string_equal(as_json(f), "{\"kind\":\"Service\"}");
+    assert_int_equal(read_documents(f, folder, "---\nkind: Pod\n---\n"), OK);
+    assert_string_equal(as_json(f), "{\"kind\":\"Pod\"}");
+    assert_int_equal(read_documents(f, folder, "# nothing\n"), OK);
+    assert_string_equal(as_json(f), "null");
+    assert_int_equal(read_documents(f, folder, "a: 1\n---\nb: [\n"), E_PARSE);
+    tempdir_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             thousands_of_open_brackets_are_refused_before_they_are_loaded, setup, teardown),
         cmocka_unit_test_setup_teardown(a_long_list_is_not_deep, setup, teardown),
+        cmocka_unit_test_setup_teardown(several_documents_are_a_list_and_one_is_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_file_is_null, setup, teardown),
         cmocka_unit_test_setup_teardown(front_matter_lies_between_two_lines_of_dashes, setup,
                                         teardown),
