@@ -16,13 +16,23 @@ static bool is_stated(const struct setting *s)
     return s && s->value && s->value[0] && s->type != VALUE_NULL && strcmp(s->value, "[]") != 0;
 }
 
+static bool is_of_base(const char *role)
+{
+    return role && strcmp(role, "base") == 0;
+}
+
+/* Its weights; its config, where the weights were left behind for their size; rows of a training with
+ * adapters, where nothing of what it saved is here. */
 static bool produced_adapter(const struct run_facts *facts)
 {
     for (size_t i = 0; i < facts->n_artefacts; i++)
-        if (strcmp(facts->artefacts[i].kind, "adapter") == 0 &&
-            (!facts->artefacts[i].role || strcmp(facts->artefacts[i].role, "base") != 0))
+        if (strcmp(facts->artefacts[i].kind, "adapter") == 0 && !is_of_base(facts->artefacts[i].role))
             return true;
-    return false;
+    const struct setting *type = facts_setting_on(facts, SIDE_ADAPTER, "peft_type");
+    const struct source *source = type ? facts_source(facts, type->source_id) : NULL;
+    if (type && !(source && is_of_base(source->role)))
+        return true;
+    return facts_is_adapter_run(facts, NULL) == 1 && facts->last_step != NONE && facts->last_step > 0;
 }
 
 /* What the adapter was made on, by its own config, else by the training arguments. */
@@ -33,12 +43,25 @@ static const struct setting *base_of(const struct run_facts *facts)
     return is_stated(base) ? base : facts_setting_on(facts, SIDE_TRAIN, "model_name_or_path");
 }
 
+/* Both call it the base and nothing else: "/models/base", "../base". */
+static bool are_called_base(const char *a, const char *b)
+{
+    static const char *const NAMES[] = {"base", "base_model", "base-model"};
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strcmp(x ? x + 1 : a, NAMES[i]) == 0 && strcmp(y ? y + 1 : b, NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_base_name(const struct run_facts *facts, const char *name)
 {
     const struct setting *base = base_of(facts);
 
     return is_stated(base) && name &&
-           (strcmp(name, base->value) == 0 || base_names_agree(name, base->value) == 1);
+           (strcmp(name, base->value) == 0 || base_names_agree(name, base->value) == 1 ||
+            are_called_base(name, base->value));
 }
 
 static bool is_merged(const struct run_facts *facts, const struct serving *serving)

@@ -269,14 +269,20 @@ static const struct setting *named_base(const struct run_facts *facts, bool *is_
     return is_stated(trained) ? trained : NULL;
 }
 
+/* By its name in the file: an empty value has no other. */
 static const struct setting *base_of_adapter(const struct run_facts *facts,
                                              const struct artefact *adapter)
 {
+    static const char NAME[] = "base_model_name_or_path";
     const struct setting *own =
-        adapter ? facts_setting_beside(facts, adapter->path, SIDE_ADAPTER, "base_model_name_or_path")
-                : NULL;
+        adapter ? facts_setting_beside(facts, adapter->path, SIDE_ADAPTER, NAME) : NULL;
 
-    return own ? own : facts_setting_on(facts, SIDE_ADAPTER, "base_model_name_or_path");
+    if (!own)
+        own = facts_setting_on(facts, SIDE_ADAPTER, NAME);
+    for (size_t i = 0; !own && i < facts->n_settings; i++)
+        if (facts->settings[i].side == SIDE_ADAPTER && strcmp(facts->settings[i].raw_name, NAME) == 0)
+            own = &facts->settings[i];
+    return own;
 }
 
 /* 1 they agree, 0 not (stated), -1 not to be told. */

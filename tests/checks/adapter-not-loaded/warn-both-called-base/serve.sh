@@ -1,0 +1,2 @@
+#!/bin/sh
+vllm serve /models/base --max-model-len 4096
