@@ -31,10 +31,10 @@ static int load(const struct run_facts *facts, const struct leaks **leaks, struc
 
 /* ---- drop-rows ---- */
 
-/* "test", or the file's name where several files have that split. */
+/* "test", or the file's name where several files have that split; of facts the name that they give it. */
 static const char *split_name(const struct leaks *leaks, const struct dataset *dataset)
 {
-    size_t n = 0;
+    size_t n = leaks_dataset_is_facts(dataset) ? 2 : 0;
 
     for (size_t i = 0; i < leaks->n_sets; i++)
         for (size_t k = 0; k < leaks->sets[i].n_files; k++)
@@ -253,6 +253,10 @@ int make_clean_test(const struct run_facts *facts, const struct made_folder *fol
     const struct leaks *leaks;
     int rc = load(facts, &leaks, err);
 
+    if (rc == OK && leaks->limits)
+        rc = error_set(err, E_NOTFOUND,
+                       "only the facts of the test rows are known: take the rows that flatline make "
+                       "drop-rows lists out where the data is, or import the rows themselves");
     if (rc == OK)
         rc = made_folder_open(folder, err);
     for (size_t i = 0; rc == OK && i < leaks->n_sets; i++)

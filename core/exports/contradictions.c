@@ -27,10 +27,7 @@ static const char *kind_name(enum data_group_kind kind)
 
 static const char *file_name(const struct data_facts *data, int64_t file)
 {
-    const char *path = file >= 0 && (size_t)file < data->n_files ? data->files[file].path : "";
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
+    return file >= 0 && (size_t)file < data->n_files ? data_file_name(&data->files[file]) : "";
 }
 
 /* ---- For reading ---- */
@@ -135,6 +132,10 @@ static void put_header(struct buf *out, const struct data_facts *data)
         buf_printf(out, "Accuracy ceiling: no model can give more than %.4f of the targets of repeated "
                         "inputs as they stand.\n",
                    data->n_group_rows ? data_ceiling(data) : 1.0);
+    if (data->limits) {
+        unicode_visible(out, str_of(data->limits), false);
+        buf_puts(out, ".\n");
+    }
     if (data->is_partial)
         buf_printf(out, "Not all rows were read: %lld of %lld.\n", (long long)data->n_rows,
                    (long long)data->n_file_rows);

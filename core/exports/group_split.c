@@ -156,7 +156,7 @@ static int split_all(struct splitting *s, struct error *err)
         for (size_t i = 0; rc == OK && i < s->facts->n_datasets; i++) {
             const struct dataset *dataset = &s->facts->datasets[i];
 
-            if (leaks_dataset_is(dataset, side == 1))
+            if (leaks_dataset_is(dataset, side == 1) && !leaks_dataset_is_facts(dataset))
                 rc = split_file(s, dataset, err);
         }
     return rc;
@@ -229,6 +229,11 @@ int make_group_split(const struct run_facts *facts, const struct made_folder *fo
     if (rc != OK)
         return rc;
     const struct leak_column *key = key_of(leaks);
+    if (leaks->limits)
+        return error_set(err, E_NOTFOUND,
+                         "only the facts of the rows are known: split where the data is, a row is a test "
+                         "row if SHA-256 of its %s mod 100 is below %d, or import the rows themselves",
+                         key ? key->name : "key", share_of(leaks));
     s.column = key ? key->name : NULL;
     rc = key ? OK : leak_clusters_find(facts, &s.clusters, err);
     if (rc != OK)

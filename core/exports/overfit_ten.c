@@ -140,6 +140,9 @@ static int choose_rows(struct ten *ten, int n_wanted, struct error *err)
         ten->dataset = audit->dataset;
     else
         (void)facts_train_rows(ten->facts, &ten->dataset);
+    if (ten->dataset && ten->dataset->form && strcmp(ten->dataset->form, "facts") == 0)
+        return error_set(err, E_NOTFOUND, "only the facts of %s are known: import the rows themselves",
+                         ten->dataset->name);
     if (!ten->dataset)
         return error_set(err, E_NOTFOUND, "no training rows; import the data set the run was trained on");
     list = audit ? measured(audit, ten->arena, &n) : estimated(ten->facts, ten->dataset, ten->arena, &n);

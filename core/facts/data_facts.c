@@ -99,6 +99,13 @@ double data_ceiling(const struct data_facts *data)
     return data->n_group_rows > 0 ? (double)data->n_best_rows / (double)data->n_group_rows : 1.0;
 }
 
+const char *data_file_name(const struct data_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+
+    return file->split ? file->split : slash ? slash + 1 : file->path;
+}
+
 const struct data_file *data_file_of(const struct data_facts *data, int64_t row, int64_t *in_file)
 {
     for (size_t i = 0; i < data->n_files; i++) {

@@ -143,6 +143,8 @@ MUST_CHECK int data_facts_make(struct data_file *files, size_t n_files,
 uint64_t data_form_hash(const struct run_facts *facts, uint64_t hash);
 
 double data_ceiling(const struct data_facts *data);     /* F13; 1 without repeated inputs */
+/* As rows are named: its last name, or of facts the split. */
+const char *data_file_name(const struct data_file *file);
 /* The file of a row of all, and the row in it. */
 const struct data_file *data_file_of(const struct data_facts *data, int64_t row, int64_t *in_file);
 

@@ -269,7 +269,7 @@ static void on_row(struct rows_reading *r, const struct conversation *row, int64
 static bool is_read(const struct dataset *dataset)
 {
     return strcmp(dataset->split, "train") == 0 && strcmp(dataset->form, "tokens") != 0 &&
-           strcmp(dataset->form, "lengths") != 0;
+           strcmp(dataset->form, "lengths") != 0 && strcmp(dataset->form, "facts") != 0;
 }
 
 static const struct dataset *training_rows(const struct run_facts *facts)

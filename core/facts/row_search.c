@@ -1,6 +1,8 @@
 /* See row_search.h. */
 #include "core/facts/row_search.h"
 
+#include <string.h>
+
 #include "core/read/rows.h"
 
 #define ROW_ARENA_BYTES ((size_t)64 << 20)
@@ -39,7 +41,8 @@ int64_t row_search(const struct run_facts *facts, const struct dataset *dataset,
         searches[i].n_rows = 0;
         searches[i].first_row = NONE;
     }
-    if (!arena || rows_open(&rows, source->path, &err) != OK)
+    bool is_facts = dataset && dataset->form && strcmp(dataset->form, "facts") == 0;
+    if (!arena || is_facts || rows_open(&rows, source->path, &err) != OK)
         goto out;
     for (const struct json *tree; n_rows < ROW_SEARCH_ROWS; n_rows++) {
         struct row_place place;

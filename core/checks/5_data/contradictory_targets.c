@@ -44,21 +44,31 @@ static const char *targets_text(struct check_ctx *ctx, const struct data_group *
     return more > 0 ? arena_printf(ctx->arena, "%s and %lld more", text, (long long)more) : text;
 }
 
+static const struct data_file *file_of(const struct data_facts *data, const struct data_target *target)
+{
+    int64_t file = target && target->n_rows ? target->rows[0].file : -1;
+
+    return file >= 0 && (size_t)file < data->n_files ? &data->files[file] : NULL;
+}
+
 /* At the first row of the target that fewer rows have. */
 static void show_group(struct check_ctx *ctx, const struct data_facts *data,
                        const struct data_group *group)
 {
     const struct data_target *other =
         group->n_targets ? &group->targets[group->n_targets > 1 ? 1 : 0] : NULL;
-    struct evidence *e = evidence_add(ctx, "dataset", "\"%s\": %s",
+    const struct data_file *file = file_of(data, other);
+    struct evidence *e = evidence_add(ctx, "dataset", "%s%s\"%s\": %s",
+                                      file && file->split ? file->split : "",
+                                      file && file->split ? ": " : "",
                                       one_line(ctx, group->input, SHOWN_INPUT),
                                       targets_text(ctx, group));
 
     if (!other || other->n_rows == 0)
         return;
     e->row = other->rows[0].row;
-    if (other->rows[0].file >= 0 && (size_t)other->rows[0].file < data->n_files)
-        e->source_id = data->files[other->rows[0].file].source_id;
+    if (file)
+        e->source_id = file->source_id;
 }
 
 static void show(struct check_ctx *ctx, const struct data_facts *data, bool is_free)

@@ -35,8 +35,10 @@ static void show_pairs(struct check_ctx *ctx, const struct leak_set *set)
 {
     for (size_t i = 0; i < set->n_pairs && i < SHOWN_PAIRS; i++) {
         const struct leak_pair *pair = &set->pairs[i];
+        bool is_facts = leaks_dataset_is_facts(pair->test);
         struct evidence *e = evidence_add(
-            ctx, "dataset", "%s row %lld of %s (Jaccard %.3f, containment %.3f)",
+            ctx, "dataset", "%s%s%s row %lld of %s (Jaccard %.3f, containment %.3f)",
+            is_facts ? pair->test->name : "", is_facts ? ": " : "",
             pair->flags & LEAK_EXACT ? "a copy of" : "like", (long long)pair->train_row,
             pair->train->name, leak_jaccard(pair), leak_containment(pair));
 
@@ -71,7 +73,8 @@ static void show(struct check_ctx *ctx, const struct leaks *leaks, const struct 
     check_fix(ctx, "take the %lld rows out of the test set (flatline make drop-rows)",
               (long long)set->n_leaked);
     check_fix(ctx, "split by the key that the near copies share (flatline make group-split)");
-    check_fix(ctx, "evaluate again on the clean rows (flatline make clean-test)");
+    check_fix(ctx, "evaluate again on the clean rows%s",
+              leaks->limits ? "" : " (flatline make clean-test)");
 }
 
 static int say_leak(struct check_ctx *ctx, const struct leaks *leaks, const struct leak_set *set)
