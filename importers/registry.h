@@ -36,6 +36,7 @@
     X(serve_command)     \
     X(serve_config)      \
     X(server_log)        \
+    X(completions)       \
     X(generations)       \
     X(eval_results)      \
     X(judge)             \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/facts/preference_facts.h"
 #include "core/stats/robust.h"
 
 bool values_read(struct check_ctx *ctx, const char *name, struct values *out)
@@ -203,10 +204,7 @@ bool name_holds(const char *name, const char *const *words)
 
 bool name_is_accuracy(const char *name)
 {
-    static const char *const WORDS[] = {"acc",   "correct", "exact", "match", "solve",
-                                        "answer", "verif",  "test",  NULL};
-
-    return name_holds(name, WORDS);
+    return reward_name_is_accuracy(name);
 }
 
 /* ---- Components of the reward ---- */
@@ -217,36 +215,13 @@ struct part_list {
     size_t n;
 };
 
-/* The name between rewards/ and /mean; false: no component. */
-static bool component(const char *series, char *out, size_t size)
-{
-    static const char *const OTHERS[] = {"chosen", "rejected", "margins", "accuracies", NULL};
-    struct str name = str_of(series);
-
-    if (!str_starts(name, "rewards/"))
-        return false;
-    name = str_skip(name, 8);
-    if (name.n > 4 && memcmp(name.p + name.n - 4, "/std", 4) == 0)
-        return false;
-    if (name.n > 5 && memcmp(name.p + name.n - 5, "/mean", 5) == 0)
-        name.n -= 5;
-    if (name.n == 0 || name.n >= size)
-        return false;
-    memcpy(out, name.p, name.n);
-    out[name.n] = '\0';
-    for (size_t i = 0; OTHERS[i]; i++)
-        if (strcmp(out, OTHERS[i]) == 0)
-            return false;
-    return true;
-}
-
 static void see_part(void *ctx, const char *name)
 {
     struct part_list *list = ctx;
     struct reward_part part = {.name = name};
     char own[160];
 
-    if (list->n == MAX_REWARD_PARTS || !component(name, own, sizeof own) ||
+    if (list->n == MAX_REWARD_PARTS || !reward_part_name(name, own, sizeof own) ||
         !values_read(list->ctx, name, &part.values))
         return;
     part.is_accuracy = name_is_accuracy(own);

@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/checks/gate.h"
 #include "core/checks/registry.h"
+#include "core/facts/completions.h"
 #include "core/facts/config_history.h"
 #include "core/facts/data_facts.h"
 #include "core/facts/leaks.h"
@@ -73,6 +74,9 @@ static uint64_t inputs_hash(const struct session *s)
     uint64_t leaks = facts_leaks_hash(s->facts);
     if (leaks)
         hash = hash_more(hash, &leaks, sizeof leaks);
+    uint64_t completions = facts_completions_hash(s->facts);
+    if (completions)
+        hash = hash_more(hash, &completions, sizeof completions);
     return hash ? hash : 1;
 }
 
@@ -219,6 +223,8 @@ int checks_run_with(struct store *store, int64_t run_id, const char *only,
         rc = data_facts_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = leaks_refresh(s.facts, store, hooks, err);
+    if (rc == OK)
+        rc = completions_refresh(s.facts, store, hooks, err);
     if (rc == OK)
         rc = histories_refresh(s.facts, store, hooks, err);
     if (rc == OK)

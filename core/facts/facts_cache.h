@@ -84,6 +84,9 @@ struct facts_cache {
     const struct leaks *leaks; /* leaks.c: loaded once */
     uint64_t leaks_key;
     bool leaks_known;
+    const struct completions *completions; /* completions.c: loaded once */
+    uint64_t completions_hash;
+    bool completions_known;
     struct error failure; /* the first failure of a load on demand */
 };
 

@@ -115,3 +115,38 @@ bool preference_facts_read(const struct run_facts *facts, struct arena *arena,
     out->d = spread > 0.0 ? (out->mean_chosen - out->mean_rejected) / spread : NAN;
     return out->n > 0 || out->n_labels > 0;
 }
+
+/* ---- Names of reward functions ---- */
+
+bool reward_part_name(const char *series, char *out, size_t size)
+{
+    static const char *const OTHERS[] = {"chosen", "rejected", "margins", "accuracies", NULL};
+    struct str name = str_of(series);
+
+    if (!str_starts(name, "rewards/"))
+        return false;
+    name = str_skip(name, 8);
+    if (name.n > 4 && memcmp(name.p + name.n - 4, "/std", 4) == 0)
+        return false;
+    if (name.n > 5 && memcmp(name.p + name.n - 5, "/mean", 5) == 0)
+        name.n -= 5;
+    if (name.n == 0 || name.n >= size)
+        return false;
+    memcpy(out, name.p, name.n);
+    out[name.n] = '\0';
+    for (size_t i = 0; OTHERS[i]; i++)
+        if (strcmp(out, OTHERS[i]) == 0)
+            return false;
+    return true;
+}
+
+bool reward_name_is_accuracy(const char *name)
+{
+    static const char *const WORDS[] = {"acc",    "correct", "exact", "match", "solve",
+                                        "answer", "verif",   "test",  NULL};
+
+    for (size_t i = 0; WORDS[i]; i++)
+        if (strcasestr(name, WORDS[i]))
+            return true;
+    return false;
+}

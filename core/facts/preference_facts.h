@@ -32,4 +32,10 @@ struct preference_facts {
 bool preference_facts_read(const struct run_facts *facts, struct arena *arena,
                            struct preference_facts *out);
 
+/* A reward function's own name in that of its series: rewards/<name>/mean, older rewards/<name>; false: the
+ * series is none (chosen, rejected, margins, accuracies of DPO, a standard deviation). */
+bool reward_part_name(const char *series, char *out, size_t size);
+/* It speaks of right answers: acc, correct, exact, match, solve, answer, verif, test. */
+bool reward_name_is_accuracy(const char *name);
+
 #endif

@@ -15,6 +15,7 @@
 struct audit;       /* core/facts/audit.h */
 struct data_facts;  /* core/facts/data_facts.h */
 struct leaks;       /* core/facts/leaks.h */
+struct completions; /* core/facts/completions.h */
 
 /* One metric of the run after F1 hygiene: one source (the most trusted one that has it), the later
  * row wins for the same step inside a segment, in file order. Values may be NaN or infinite.
@@ -104,6 +105,7 @@ struct facts_memory {
     const struct data_facts *data;          /* or NULL */
     const struct judgement *judgements;     size_t n_judgements;
     const struct leaks *leaks;              /* core/facts/leaks.h, or NULL */
+    const struct completions *completions;  /* core/facts/completions.h, or NULL */
 };
 MUST_CHECK int run_facts_from_memory(struct run_facts **out, const struct facts_memory *memory,
                                      struct error *err);
