@@ -89,7 +89,7 @@ struct data_facts {
     int64_t n_rows, n_file_rows;    /* looked at, and that there are */
     bool is_partial;
     const char *missing;            /* why it is partial, or why there is nothing; NULL */
-    const char *limits;             /* of facts made elsewhere: what they leave out; NULL: the rows are here */
+    const char *limits;             /* of facts made elsewhere: what they leave out; NULL: rows of files */
     const char *not_grouped;        /* likewise: why inputs are not compared; NULL: they are */
     const char *form;               /* of most rows */
     int64_t n_unreadable, n_degenerate, n_no_target, n_no_input, n_not_grouped;

@@ -107,7 +107,7 @@ static void find_limits(struct data_pass *pass, const struct form_head *head)
     }
     if (!out->limits)
         out->limits = arena_printf(
-            pass->arena, "from the facts that %s made: equal inputs are found, nearly equal ones are not "
+            pass->arena, "from facts (made by %s): equal inputs are found, nearly equal ones are not "
                          "looked at; words are counted by blanks",
             *head->made_by ? head->made_by : "another program");
 }

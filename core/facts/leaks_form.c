@@ -377,7 +377,7 @@ static void close_passes(struct passes *p)
 static const char *limits_of(const struct leak_form *form, const struct form_head *head)
 {
     return arena_printf(form->arena,
-                        "from the facts that %s made: near rows are looked for among rows that share a "
+                        "from facts (made by %s): near rows are looked for among rows that share a "
                         "band, which at Jaccard 0.8 all do, at 0.5 half of them and at 0.3 3 %%, so that "
                         "a row inside a much longer one, and most of a family, may be missed",
                         *head->made_by ? head->made_by : "another program");

@@ -223,6 +223,9 @@ static int judge_nothing(struct check_ctx *ctx, const struct data_facts *data)
     if (n_read <= 0)
         return check_unknown(ctx, "training rows that can be read%s%s", data->missing ? ": " : "",
                              data->missing ? data->missing : "");
+    if (data->limits && data->n_no_target == n_read)
+        return check_unknown(ctx, "facts of rows whose columns tell input and target apart (prompt and "
+                                  "completion, messages), or the rows themselves");
     if (data->n_no_target == n_read)
         return check_skip(ctx, "the rows have no targets");
     return check_unknown(ctx, "the rows as prompt and completion or as messages: a text alone does not "

@@ -288,6 +288,9 @@ static int without_classes(struct check_ctx *ctx, const struct data_facts *data)
         return OK;
     if (!data)
         return check_unknown(ctx, "the training data (JSONL, JSON, CSV, Parquet or Arrow)");
+    if (data->n_preference && data->limits)
+        return check_unknown(ctx, "the pairs themselves: their facts do not tell how long the rejected "
+                                  "texts are");
     if (data->n_preference)
         return facts_curve(ctx->facts, "rewards/accuracies")
                    ? check_pass(ctx, CONFIDENCE_STRONG, "the pairs are not told apart too early")
