@@ -39,7 +39,7 @@ struct state {
     ptrdiff_t difference;       /* that the keys stand on, -1 none */
     size_t *lines, n_differences;
     int64_t run_id;
-    ptrdiff_t check;            /* whose evidence was followed, and which */
+    ptrdiff_t check;            /* 1 + the one whose evidence was followed, and which */
     size_t evidence;
     struct row_reader reader;
     char heading[200];
@@ -117,10 +117,10 @@ static void follow_evidence(struct view *view)
     const char *place;
 
     if (!desk->verdicts || desk->check < 0 || (size_t)desk->check >= desk->verdicts->n_rows ||
-        (state->check == desk->check && state->evidence == desk->evidence))
+        (state->check == desk->check + 1 && state->evidence == desk->evidence))
         return;
     row = &desk->verdicts->rows[desk->check];
-    state->check = desk->check;
+    state->check = desk->check + 1;
     state->evidence = desk->evidence;
     evidence = desk->evidence < row->result.n_evidence ? &row->result.evidence[desk->evidence] : NULL;
     place = evidence ? evidence_view(row->check, evidence) : NULL;
@@ -172,7 +172,7 @@ static int load(struct view *view, struct error *err)
     state->n_differences = 0;
     if (state->run_id != view->desk->run_id) {
         state->at = 0;
-        state->check = -1;
+        state->check = 0;
         state->difference = -1;
     }
     state->run_id = view->desk->run_id;

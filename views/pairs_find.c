@@ -1,6 +1,7 @@
 /* Which pairs a run has, and the texts of one. See pairs_parts.h. */
 #include <string.h>
 
+#include "core/facts/data_columns.h"
 #include "views/pairs_parts.h"
 
 #define TEXT_BYTES ((size_t)64 << 10)
@@ -173,6 +174,16 @@ static const char *target_title(struct arena *arena, const struct data_facts *da
                : text;
 }
 
+static struct column_names names_of_source(const struct view *view, int64_t source_id)
+{
+    const struct run_facts *facts = view->desk->facts;
+
+    for (size_t i = 0; i < facts->n_datasets; i++)
+        if (facts->datasets[i].source_id == source_id)
+            return data_columns_of(facts, &facts->datasets[i], view->arena);
+    return (struct column_names){0};
+}
+
 /* The facts keep the beginning of a long text; the row has all of it. Rankings and labels keep their
  * answers in other places of the row. */
 static void read_whole(const struct view *view, struct row_reader *reader, const struct data_group *group,
@@ -184,11 +195,12 @@ static void read_whole(const struct view *view, struct row_reader *reader, const
 
     side->is_cut = side->target.n >= KEPT_BYTES - 4;
     if (!side->is_cut || group->kind > DATA_CONTRADICTORY || !place || place->file < 0 ||
-        (size_t)place->file >= data->n_files ||
-        !row_text_read(reader, data->files[place->file].path, place->at, place->row, TEXT_BYTES, false,
+        (size_t)place->file >= data->n_files)
+        return;
+    reader->names = names_of_source(view, data->files[place->file].source_id);
+    if (!row_text_read(reader, data->files[place->file].path, place->at, place->row, TEXT_BYTES, false,
                        view->arena, &text))
         return;
-    side->input = text.input;
     side->target = text.target;
     side->is_cut = text.is_cut;
 }
@@ -218,6 +230,7 @@ static bool read_side(const struct view *view, struct row_reader *reader, const 
     size_t n;
     const struct sample *samples = facts_samples(facts, dataset, &n);
 
+    reader->names = data_columns_of(facts, dataset, view->arena);
     return source && samples && row >= 0 && (size_t)row < n &&
            row_text_read(reader, source->path, samples[row].at, row, TEXT_BYTES, false, view->arena, text);
 }

@@ -17,7 +17,7 @@ void row_reader_close(struct row_reader *reader)
 {
     rows_close(reader->rows);
     arena_close(reader->scratch);
-    *reader = (struct row_reader){0};
+    *reader = (struct row_reader){.names = reader->names};
 }
 
 static bool open_file(struct row_reader *reader, const char *path)
@@ -33,7 +33,7 @@ static bool open_file(struct row_reader *reader, const char *path)
     return reader->scratch && rows_open(&reader->rows, path, &ignored) == OK;
 }
 
-struct str row_rejected(const struct conversation *row, struct arena *arena)
+static struct str rejected_of(const struct conversation *row, struct arena *arena)
 {
     struct str last = {NULL, 0};
 
@@ -60,6 +60,7 @@ static struct str fields_of(const struct json *row, const struct row_parts *part
                             struct arena *arena)
 {
     const char *text = "";
+    struct buf written;
     size_t n = 0;
 
     if (!json_is(row, JSON_OBJECT))
@@ -67,13 +68,23 @@ static struct str fields_of(const struct json *row, const struct row_parts *part
     for (const struct json *value = row->child; value && n < MANY_FIELDS; value = value->next) {
         if (!is_short_field(value, parts, rejected) || value->key.n > SHORT_FIELD)
             continue;
-        struct str shown = value->type == JSON_TRUE    ? str_of("true")
-                           : value->type == JSON_FALSE ? str_of("false")
-                                                       : value->text;
+        buf_init(&written, 1 << 12);
+        if (json_is(value, JSON_STRING))
+            buf_str(&written, value->text);
+        else
+            json_write(&written, value);
         text = arena_printf(arena, "%s%s%.*s %.*s", text, n++ ? "  " : "", (int)value->key.n, value->key.p,
-                            (int)shown.n, shown.p);
+                            (int)written.n, written.p ? written.p : "");
+        buf_free(&written);
     }
     return str_of(text);
+}
+
+void row_text_beside(const struct conversation *row, const struct row_parts *parts, struct arena *arena,
+                     struct row_text *out)
+{
+    out->rejected = rejected_of(row, arena);
+    out->fields = fields_of(row->row, parts, out->rejected, arena);
 }
 
 static struct str cut(struct row_text *out, struct str text, size_t limit, struct arena *arena)
@@ -99,15 +110,15 @@ bool row_text_read(struct row_reader *reader, const char *path, int64_t at, int6
     if (rows_seek(reader->rows, at, row, &ignored) != OK ||
         rows_next(reader->rows, reader->scratch, &tree, &place, &bad, &ignored) != 1)
         return false;
-    if (tree && (conversation_of_row(tree, NULL, reader->scratch, &conversation, &ignored) != OK ||
+    if (tree && (conversation_of_row(tree, &reader->names, reader->scratch, &conversation, &ignored) != OK ||
                  row_parts_of(&conversation, reader->scratch, &parts, &ignored) != OK))
         return false;
-    struct str rejected = tree ? row_rejected(&conversation, reader->scratch) : str_from(NULL, 0);
     out->input = cut(out, parts.input, limit, arena);
     out->target = cut(out, parts.target, limit, arena);
-    if (rejected.p)
-        out->rejected = cut(out, rejected, limit, arena);
-    out->fields = fields_of(tree, &parts, rejected, arena);
+    if (tree)
+        row_text_beside(&conversation, &parts, arena, out);
+    if (out->rejected.p)
+        out->rejected = cut(out, out->rejected, limit, arena);
     if (with_raw && rows_raw(reader->rows, &place, limit, arena, &out->raw, &ignored) != OK)
         out->raw = str_of("");
     out->is_cut = out->is_cut || (with_raw && place.length > (int64_t)limit);

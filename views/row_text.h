@@ -14,8 +14,10 @@ struct row_text {
     bool is_cut;                /* one of them is longer than what was asked for */
 };
 
-/* Reads rows of one file, kept open from row to row. Zeroed at first. */
+/* Reads rows of one file, kept open from row to row. Zeroed at first; `names`: what the run calls the
+ * columns. */
 struct row_reader {
+    struct column_names names;
     struct rows *rows;
     struct arena *scratch;
     char path[1024];
@@ -25,8 +27,10 @@ bool row_text_read(struct row_reader *reader, const char *path, int64_t at, int6
                    bool with_raw, struct arena *arena, struct row_text *out);
 void row_reader_close(struct row_reader *reader);
 
-/* The answer that was not chosen: a text, or the last one of its turns. p NULL: none. */
-struct str row_rejected(const struct conversation *row, struct arena *arena);
+/* Fills what stands beside input and target: rejected and fields. */
+struct row_parts;
+void row_text_beside(const struct conversation *row, const struct row_parts *parts, struct arena *arena,
+                     struct row_text *out);
 /* The line that the row begins at, counted from the start of its file; NONE: it has no lines (Parquet,
  * Arrow), or is further in than is worth the time. */
 int64_t row_text_line(const char *path, int64_t at);

@@ -72,6 +72,13 @@ static const char *heading(const struct pane *pane)
     return pane->view.ops->heading(&pane->view);
 }
 
+static const char *said(struct pane *pane)
+{
+    buf_clear(&pane->text);
+    pane->view.ops->status(&pane->view, &pane->text);
+    return pane->text.p ? pane->text.p : "";
+}
+
 static void rows_stand_with_flags_and_texts(void **state)
 {
     struct fixture *f = *state;
@@ -114,7 +121,7 @@ static void one_row_is_read_whole_and_left_again(void **state)
     const char *text = drawn(f->data, 20, 90);
     assert_shows(text, "as it stands in its file");
     assert_shows(text, "{\"prompt\": \"A\"");
-    assert_string_equal(heading(f->data), "train.jsonl row 1");
+    assert_string_equal(heading(f->data), "train.jsonl:2, row 1");
     pane_act(f->data, "read-row");
     assert_shows(drawn(f->data, 12, 90), "contradicts");
 }
@@ -129,7 +136,123 @@ static void counts_stand_with_bars(void **state)
     const char *text = drawn(f->data, 40, 90);
     assert_shows(text, "contradictory              1");
     assert_shows(text, "empty answer               1");
-    assert_shows(text, "tokens (estimated)");
+    assert_shows(text, "estimated, without a tokenizer");
+}
+
+static const char LABELLED[] =
+    "{\"text\": \"one two three\", \"label\": \"red\", \"meta\": {\"site\": \"x\"}}\n"
+    "{\"text\": \"four five\", \"label\": \"blue\", \"meta\": {\"site\": \"y\"}}\n"
+    "{\"text\": \"six \\u202eseven\", \"label\": \"red\", \"meta\": {\"site\": \"x\"}}\n"
+    "{\"text\": \"eight\", \"label\": 1}\n"
+    "{\"text\": \"nine\", \"label\": \"1\", \"meta\": {\"site\": \"x\"}}\n";
+
+/* The cursor on the line of the counts, or of the values. */
+static void stand_on(struct pane *pane, const char *text)
+{
+    ptrdiff_t line = pane_search(pane, text);
+
+    assert_true(line >= 0);
+    pane->view.ops->go(&pane->view, (size_t)line);
+    pane_load(pane, 40, 90);
+}
+
+static void values_of_a_column_lead_to_their_rows_and_back(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, LABELLED);
+    drawn(f->data, 40, 90);
+    pane_act(f->data, "count");
+    stand_on(f->data, "label");
+    pane_act(f->data, "read-row");
+    const char *text = drawn(f->data, 40, 90);
+    assert_string_equal(heading(f->data), "label: 4 values in 5 rows");
+    assert_shows(text, "2  40.0  ##########  text    red");
+    assert_shows(text, "number  1");
+    assert_shows(text, "text    1");
+    pane_act(f->data, "read-row");
+    text = drawn(f->data, 40, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 2 of 5 rows, label = red");
+    assert_shows(text, "one two three");
+    assert_shows(text, "<U+202E>seven");
+    pane_act(f->data, "close");         /* to the values, to the counts, to all rows */
+    drawn(f->data, 40, 90);
+    assert_string_equal(heading(f->data), "label: 4 values in 5 rows");
+    pane_act(f->data, "close");
+    stand_on(f->data, "meta.site");
+    pane_act(f->data, "read-row");
+    text = drawn(f->data, 40, 90);
+    assert_shows(text, "  text    x");
+    assert_shows(text, "absent");
+    pane_act(f->data, "close");
+    pane_act(f->data, "close");
+    drawn(f->data, 40, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 5 of 5 rows");
+}
+
+static void bars_lead_to_the_rows_behind_them(void **state)
+{
+    struct fixture *f = *state;
+
+    open_rows(f, ROWS);
+    drawn(f->data, 60, 90);
+    pane_act(f->data, "count");
+    drawn(f->data, 60, 90);
+    stand_on(f->data, "words of the target");
+    assert_shows(drawn(f->data, 60, 90), "median ");
+    ptrdiff_t title = pane_search(f->data, "words of the target");
+    f->data->view.ops->go(&f->data->view, (size_t)title + 1);   /* 0 words: the empty answer */
+    pane_act(f->data, "read-row");
+    drawn(f->data, 60, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 1 of 5 rows, 0 words");
+    pane_act(f->data, "close");
+    drawn(f->data, 60, 90);
+    f->data->view.ops->go(&f->data->view, (size_t)title + 2);
+    pane_act(f->data, "read-row");
+    drawn(f->data, 60, 90);
+    assert_string_equal(heading(f->data), "train.jsonl, 2 of 5 rows, 1 words");
+}
+
+static void the_search_sees_all_rows_and_whole_texts(void **state)
+{
+    struct fixture *f = *state;
+    struct buf rows;
+
+    buf_init(&rows, 1 << 24);
+    for (int i = 0; i < 3000; i++)      /* more than one step of the pass */
+        buf_printf(&rows, "{\"prompt\": \"number %d\", \"completion\": \"%0500d%s\"}\n", i, 0,
+                   i == 2500 ? " the needle" : "");
+    open_rows(f, rows.p);
+    buf_free(&rows);
+    f->data->view.rows = 12;
+    f->data->view.columns = 90;
+    assert_int_equal(f->data->view.ops->load(&f->data->view, NULL), OK);
+    assert_shows(said(f->data), " of 3000 rows read for search and counts");
+    assert_true(f->data->view.wants_load);
+    drawn(f->data, 12, 90);             /* the frame goes on until all is read */
+    assert_false(f->data->view.wants_load);
+    assert_string_equal(said(f->data), "");
+    assert_int_equal(pane_search(f->data, "the needle"), 2500);
+    f->data->view.ops->go(&f->data->view, 2500);
+    assert_shows(drawn(f->data, 12, 90), "number 2500");
+    assert_int_equal(f->data->view.ops->at(&f->data->view), 2500);
+}
+
+static void evidence_about_rows_opens_them(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence evidence = {.kind = "dataset", .row = 3};
+
+    open_rows(f, LABELLED);
+    evidence.source_id = f->run->facts->datasets[0].source_id;
+    struct verdict_row *row = pane_check(f->data, STAGE_DATA, "dataset-unshuffled", VERDICT_FAIL);
+    row->result.evidence = &evidence;
+    row->result.n_evidence = 1;
+    pane_checklist(f->data);
+    f->data->desk.check = 0;
+    drawn(f->data, 12, 90);
+    assert_int_equal(f->data->view.ops->at(&f->data->view), 3);
+    assert_false(f->data->view.ops->act(&f->data->view, 1));    /* Esc is the frame's: back to the evidence */
 }
 
 static void a_pair_marks_what_differs(void **state)
@@ -175,13 +298,6 @@ static void answers_of_a_preference_row_stand_beside_each_other(void **state)
     text = drawn(f->pairs, 20, 60);
     assert_shows(text, "<U+202E>");
     assert_shows(text, "(empty)");
-}
-
-static const char *said(struct pane *pane)
-{
-    buf_clear(&pane->text);
-    pane->view.ops->status(&pane->view, &pane->text);
-    return pane->text.p ? pane->text.p : "";
 }
 
 static void the_keys_step_from_difference_to_difference(void **state)
@@ -260,6 +376,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_sorted_and_filtered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_row_is_read_whole_and_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counts_stand_with_bars, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_of_a_column_lead_to_their_rows_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bars_lead_to_the_rows_behind_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_search_sees_all_rows_and_whole_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(evidence_about_rows_opens_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_marks_what_differs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_of_a_preference_row_stand_beside_each_other, set_up,
                                         tear_down),
