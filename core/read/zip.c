@@ -67,6 +67,11 @@ void zip_reader_close(struct zip_file_reader *reader)
     free(reader);
 }
 
+size_t zip_reader_count(const struct zip_file_reader *reader)
+{
+    return reader->n;
+}
+
 const char *zip_reader_name(const struct zip_file_reader *reader, size_t i)
 {
     const char *name = zip_get_name(reader->zip, i, ZIP_FL_ENC_RAW);

@@ -12,6 +12,7 @@ struct zip_file_reader;
 
 MUST_CHECK int zip_reader_open(struct zip_file_reader **out, const char *path, struct error *err);
 void zip_reader_close(struct zip_file_reader *zip);
+size_t zip_reader_count(const struct zip_file_reader *zip);
 const char *zip_reader_name(const struct zip_file_reader *zip, size_t i); /* borrowed */
 /* The first member whose name ends with the suffix ("/data.pkl"); *out is the caller's to free. */
 MUST_CHECK int zip_reader_member(struct zip_file_reader *zip, const char *suffix, size_t limit,

@@ -238,14 +238,17 @@ static bool is_sample(const char *name)
 static int put_members(struct reading *reading, struct zip_file_reader *zip, struct error *err)
 {
     struct arena *arena = arena_open(JSON_MAX_BYTES);
+    size_t n = zip_reader_count(zip);
     bool in_groups = false;
     struct error why = {0};
-    const char *name;
     int rc = arena ? OK : error_set(err, E_NOMEM, "no memory for samples");
 
-    for (size_t i = 0; (name = zip_reader_name(zip, i)) != NULL; i++)
+    for (size_t i = 0; i < n; i++) {
+        const char *name = zip_reader_name(zip, i);
         in_groups |= is_sample(name) && !str_ends(str_of(name), "_epoch_1.json");
-    for (size_t i = 0; rc == OK && (name = zip_reader_name(zip, i)) != NULL; i++) {
+    }
+    for (size_t i = 0; rc == OK && i < n; i++) {
+        const char *name = zip_reader_name(zip, i);
         const struct json *sample = NULL;
 
         if (!is_sample(name))

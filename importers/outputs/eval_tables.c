@@ -17,7 +17,7 @@ enum { NAME_BYTES = 256, MAX_BAD_NOTES = 20, MAX_SUITES = 128, MAX_COLUMNS = 512
 
 enum column { ITEM, SCORE, MODEL, SUITE, PROMPT, PREDICTION, TARGET, STEP, CLUSTER, N_COLUMNS };
 
-/* In order of how sure they are; a name that ends so counts too where it begins with '/'. */
+/* In order of how sure they are. */
 static const char *const NAMES[N_COLUMNS][12] = {
     [ITEM] = {"item_id", "item", "id", "sample_id", "doc_id", "example_id", "question_id", "request_id"},
     [SCORE] = {"correct", "is_correct", "exact_match", "accuracy", "score", "exact_match/v1/score",
@@ -88,7 +88,7 @@ static int probe(const struct peek *peek)
         !peek_has_key(peek, "data"))
         return 0;
     bool has_item = head_names(peek, ITEM) || head_names(peek, PROMPT);
-    bool has_result = head_names(peek, SCORE) ||
+    bool has_result = head_names(peek, SCORE) || str_find(peek->head, "/score\"") >= 0 ||
                       (head_names(peek, PREDICTION) && head_names(peek, TARGET));
     return has_item && has_result ? 88 : 0;
 }
@@ -159,6 +159,10 @@ static const struct json *cell(const struct reading *reading, const struct json 
 
 static void take_column(struct reading *reading, const char *name, ptrdiff_t at)
 {
+    if (!reading->column[SCORE] && str_ends(str_of(name), "/score")) { /* MLflow: "<metric>/v1/score" */
+        reading->column[SCORE] = name;
+        reading->at[SCORE] = at;
+    }
     for (int column = 0; column < N_COLUMNS; column++) {
         size_t best = 0, own = 0;
 

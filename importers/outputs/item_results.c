@@ -201,12 +201,11 @@ int item_names_note(const struct item_names *names, struct sink *sink, struct er
 
     if (names->n_repeats > 0)
         rc = sink_note(sink, NOTE_INFO, NONE, NONE, err,
-                       "%lld results are of an item that stands before (first %s): repeats of one item "
-                       "count as one group",
+                       "repeats of an item, which count as one group with it: %lld (first of %s)",
                        (long long)names->n_repeats, names->first);
     if (rc == OK && names->n_missing > 0)
         rc = sink_note(sink, NOTE_WARN, NONE, NONE, err,
-                       "%lld items have no result (NaN, null): they are left out of every comparison",
+                       "items without a result (NaN, null), left out of every comparison: %lld",
                        (long long)names->n_missing);
     return rc;
 }

@@ -341,7 +341,7 @@ static int finish_samples(struct reading *reading, struct error *err)
                            "%s is not 0 or 1 for each item", reading->measures[i].metric);
     if (rc == OK && reading->n_unusable > 0)
         rc = sink_note(reading->import->sink, NOTE_INFO, NONE, NONE, err,
-                       "%lld samples have no metric that is a number for each of them",
+                       "samples without a metric that is a number: %lld",
                        (long long)reading->n_unusable);
     return rc;
 }
