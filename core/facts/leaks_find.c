@@ -233,6 +233,11 @@ static int take_test(void *ctx, const struct dataset *dataset, int64_t number, s
 
 /* ---- Third pass: training rows ---- */
 
+static double jaccard_of(const struct text_facts *text, const struct near *near)
+{
+    return near->train < 0 ? 0.0 : shingles_jaccard(text->n, near->n_train, near->n_shared);
+}
+
 static bool is_nearer(const struct text_facts *text, const struct near *than, uint32_t n_shared,
                       uint32_t n_train)
 {
@@ -253,6 +258,11 @@ static void take_match(struct finder *f, const struct similar_match *match, uint
         text->best = near;
     if (text->contained.train < 0 || match->n_shared > text->contained.n_shared)
         text->contained = near;
+    /* Near rows are contained too. */
+    const bool is_near = jaccard_of(text, &text->best) >= LEAK_NEAR_JACCARD;
+    const struct similar_match best = {match->row, text->n, text->best.n_shared};
+    similar_tell(f->index, &best, text->best.n_train,
+                 is_near ? UINT32_MAX : text->contained.n_shared);
 }
 
 static int take_train(void *ctx, const struct dataset *dataset, int64_t number,
@@ -354,6 +364,7 @@ static int run_passes(struct finder *f, struct error *err)
 {
     const struct similar_options options = {.jaccard = LEAK_CLUSTER_JACCARD,
                                             .containment = LEAK_CONTAINMENT,
+                                            .nearest = true,
                                             .spill = leak_spill_calls(f->spill)};
     struct leak_pass pass = {.row = take_text, .ctx = f};
 
@@ -382,11 +393,6 @@ static int run_passes(struct finder *f, struct error *err)
 static double share(uint32_t part, uint64_t of)
 {
     return of ? (double)part / (double)of : 0.0;
-}
-
-static double jaccard_of(const struct text_facts *text, const struct near *near)
-{
-    return near->train < 0 ? 0.0 : shingles_jaccard(text->n, near->n_train, near->n_shared);
 }
 
 static unsigned flags_of(const struct finder *f, const struct test_row *row)

@@ -41,7 +41,7 @@ enum leak_depth { LEAK_TEXTS, LEAK_SETS, LEAK_MATCHES }; /* how much of a row is
 struct leak_pass {
     enum leak_depth depth;
     const struct common_text *common;  /* from LEAK_SETS on */
-    const struct similar_index *index; /* LEAK_MATCHES */
+    struct similar_index *index;       /* LEAK_MATCHES */
     /* Each row in order; a status ends the pass. */
     int (*row)(void *ctx, const struct dataset *dataset, int64_t number, struct leak_row *row,
                struct error *err);

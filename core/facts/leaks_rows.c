@@ -12,6 +12,7 @@
 #include "core/text/row_parts.h"
 
 #define BATCH_ROWS  512
+#define FIRST_ROWS  16 /* of a side: what they tell spares the others much */
 #define BATCH_BYTES ((size_t)32 << 20) /* of trees, unless one row alone is larger */
 #define TREE_BYTES  ((size_t)512 << 20)
 #define TEXT_BYTES  ((size_t)64 << 20) /* of one normal text */
@@ -22,7 +23,7 @@ struct leak_threads {
     struct similar_asker askers[PARALLEL_MAX];
     const struct similar_index *asked; /* of which the askers are */
     struct leak_row rows[BATCH_ROWS];
-    size_t n;
+    size_t n, most;
     const struct leak_pass *pass;
     struct arena *names;
     struct column_names columns; /* of the data set that is read */
@@ -169,7 +170,7 @@ static int read_batch(struct leak_threads *t, struct rows *rows, struct error *e
     int rc = 1;
 
     arena_reset(t->trees);
-    for (t->n = 0; rc == 1 && t->n < BATCH_ROWS && arena_used(t->trees) < BATCH_BYTES;) {
+    for (t->n = 0; rc == 1 && t->n < t->most && arena_used(t->trees) < BATCH_BYTES;) {
         const struct json *line = NULL;
 
         rc = rows_next(rows, t->trees, &line, &place, &why, err);
@@ -212,7 +213,8 @@ static int give(struct leak_reader *reader, const struct dataset *dataset, int64
                  : error_set(err, t->rows[i].rc, "no memory for comparing rows");
     }
     reader->n_done += (int64_t)t->n;
-    return rc;
+    t->most = t->most < BATCH_ROWS / 2 ? 2 * t->most : BATCH_ROWS;
+    return rc == OK && pass->index ? similar_settle(pass->index, t->askers, PARALLEL_MAX, err) : rc;
 }
 
 static void set_trouble(struct leak_reader *reader, const struct dataset *dataset, int64_t row,
@@ -232,6 +234,7 @@ static void start(struct leak_reader *reader, const struct dataset *dataset,
         for (int i = 0; i < PARALLEL_MAX; i++)
             similar_asker_free(&t->askers[i]);
     t->asked = pass->index;
+    t->most = pass->index ? FIRST_ROWS : BATCH_ROWS;
     t->pass = pass;
     arena_reset(t->names);
     t->columns = data_columns_of(reader->facts, dataset, t->names);

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "core/base/random.h"
-#include "core/similar/shared_text.h"
-#include "core/similar/index.h"
+#include "core/similar/index_parts.h"
 #include "core/similar/normal.h"
+#include "core/similar/shared_text.h"
 
 static void is_normal(const char *text, size_t n, const char *expected)
 {
@@ -278,6 +278,106 @@ static void the_index_finds_what_each_pair_tells(void **state)
     }
 }
 
+/* Rows of three templates: most of a row is what all of its template have. */
+static void make_templates(struct rows *rows, uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const size_t template = random_below(&random, 3), n_own = 4 + random_below(&random, 25);
+        uint64_t *set = rows->sets[i];
+        size_t n = 0;
+
+        for (uint64_t k = 0; k < 20 + 10 * template; k++)
+            set[n++] = (template + 1) * 0x9e3779b97f4a7c15 * (k + 1);
+        for (size_t k = 0; k < n_own; k++)
+            set[n++] = (random_below(&random, 12) + 12 * k + 1) * 0xbf58476d1ce4e5b9;
+        qsort(set, n, sizeof *set, compare);
+        rows->n[i] = n;
+    }
+}
+
+static bool is_nearer(size_t n_row, size_t shared, size_t n, const struct similar_match *than,
+                      size_t n_other)
+{
+    return shared * (n_row + n_other) > than->n_shared * (n_row + n);
+}
+
+struct nearest {
+    struct similar_match match;
+    size_t n_other, by;
+};
+
+/* The first half of the rows is asked for by the second one. */
+static void find_nearest(const struct rows *rows, const struct similar_options *options,
+                         struct nearest found[N_ROWS / 2])
+{
+    struct similar_index *index;
+    struct similar_asker asker = {0};
+
+    assert_int_equal(similar_open(&index, options, NULL), OK);
+    for (size_t i = 0; i < N_ROWS / 2; i++)
+        assert_int_equal(similar_add(index, rows->sets[i], rows->n[i], NULL), OK);
+    assert_int_equal(similar_build(index, NULL), OK);
+    for (size_t i = N_ROWS / 2; i < N_ROWS; i++) {
+        assert_int_equal(similar_ask(index, &asker, rows->sets[i], rows->n[i], SIZE_MAX, NULL), OK);
+        for (size_t k = 0; k < asker.n_matches; k++) {
+            const struct similar_match *match = &asker.matches[k];
+            struct nearest *of = &found[match->row];
+
+            if (of->n_other &&
+                !is_nearer(match->n_row, match->n_shared, rows->n[i], &of->match, of->n_other))
+                continue;
+            *of = (struct nearest){*match, rows->n[i], i};
+            similar_tell(index, match, (uint32_t)rows->n[i], UINT32_MAX);
+        }
+        if (i % 7 == 0)
+            assert_int_equal(order_buckets(index, 0, NULL), OK);
+        assert_int_equal(similar_settle(index, &asker, 1, NULL), OK);
+    }
+    similar_asker_free(&asker);
+    similar_close(index);
+}
+
+static void the_nearest_of_each_row_is_found_among_templates(void **state)
+{
+    static struct rows rows;
+    struct similar_options options = {.jaccard = 0.5, .containment = 0.8};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        static struct nearest all[N_ROWS / 2], some[N_ROWS / 2];
+
+        if (seed % 3)
+            make_templates(&rows, seed);
+        else
+            make_rows(&rows, seed);
+        memset(all, 0, sizeof all);
+        memset(some, 0, sizeof some);
+        options.nearest = false;
+        find_nearest(&rows, &options, all);
+        options.nearest = true;
+        find_nearest(&rows, &options, some);
+        for (size_t i = 0; i < N_ROWS / 2; i++) {
+            assert_int_equal(all[i].by, some[i].by);
+            assert_int_equal(all[i].match.n_shared, some[i].match.n_shared);
+        }
+    }
+}
+
+static void templates_are_found_each_with_each(void **state)
+{
+    static struct rows rows;
+
+    (void)state;
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        make_templates(&rows, seed);
+        agrees_with_pairs(&rows, &(struct similar_options){.jaccard = 0.7, .containment = 0.8});
+        agrees_with_pairs(&rows, &(struct similar_options){.jaccard = 0.9});
+    }
+}
+
 static void bands_find_no_other_pairs(void **state)
 {
     static struct rows rows;
@@ -394,7 +494,7 @@ static void an_index_stays_in_its_memory_whatever_is_given_away(void **state)
     for (int i = 0; i < 5000 && rc == OK; i++)
         rc = similar_add(index, set, 40, NULL);
     assert_int_equal(rc, E_LIMIT);
-    assert_int_equal(similar_n_rows(index), (256 << 10) / 4 * 3 / 16 / 9);
+    assert_int_equal(similar_n_rows(index), (256 << 10) / 4 * 3 / 18 / 9);
     assert_int_equal(similar_build(index, NULL), OK);
     similar_close(index);
     for (int i = 0; i < 64; i++)
@@ -436,6 +536,8 @@ int main(void)
         cmocka_unit_test(of_two_halves_the_smaller_bytes_win),
         cmocka_unit_test(of_too_many_rows_a_fixed_part_is_looked_at),
         cmocka_unit_test(the_index_finds_what_each_pair_tells),
+        cmocka_unit_test(the_nearest_of_each_row_is_found_among_templates),
+        cmocka_unit_test(templates_are_found_each_with_each),
         cmocka_unit_test(bands_find_no_other_pairs),
         cmocka_unit_test(sets_beyond_the_memory_are_given_away),
         cmocka_unit_test(without_a_place_for_them_no_more_rows_are_taken),
