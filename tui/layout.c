@@ -266,18 +266,21 @@ static const char *evidence_kind(const struct app *app, size_t i)
     return row->result.evidence[i].kind;
 }
 
-/* The pane of rows or prompts that the opened check is about, NULL when it is about another. */
+/* The pane of rows, prompts, scores or rewards that the opened check is about, NULL when it is about
+ * another. */
 static const struct view_ops *suited_text(const struct app *app)
 {
+    static const char *const PANES[] = {"labels", "prompts", "pairs", "data", "evals", "preference"};
     const struct verdict_row *row = app_opened(app);
     const char *place;
 
     if (!row || row->result.verdict < VERDICT_WARN || !row->result.n_evidence)
         return NULL;
     place = evidence_view(row->check, &row->result.evidence[0]);
-    return place && (strcmp(place, "labels") == 0 || strcmp(place, "prompts") == 0)
-               ? view_by_id(place)
-               : NULL;
+    for (size_t i = 0; place && i < sizeof PANES / sizeof *PANES; i++)
+        if (strcmp(place, PANES[i]) == 0)
+            return view_by_id(place);
+    return NULL;
 }
 
 /* Where the evidence of the opened check can be seen: the log for a line of it, rows and prompts in

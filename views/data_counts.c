@@ -6,7 +6,8 @@
 #include "core/base/unicode.h"
 #include "views/data_parts.h"
 
-enum { MOST_LINES = 400, BAR = 40, SHORT_BAR = 10, LABELS = 36, WIDE = 100 };
+enum { MOST_LINES = 400, BAR = 40, SHORT_BAR = 10, LABELS = 36, WIDE = 100, NOTED_BAR = 6,
+       OPENING_WORDS = 2 };   /* the ones that decide (C5.2) */
 static const char BAR_TEXT[BAR + 1] = "########################################";
 
 static const struct {
@@ -118,9 +119,18 @@ static void add_classes(struct lines *lines, const struct data_facts *data)
     if (!data || data->n_kept_classes == 0)
         return;
     add_title(lines, "classes of training rows", NULL);
-    for (size_t i = 0; i < data->n_kept_classes; i++)
-        add(lines, data->classes[i].name, data->classes[i].n_rows, data->classes[0].n_rows)->column =
-            SCAN_TARGET;
+    for (size_t i = 0; i < data->n_kept_classes; i++) {
+        const struct data_class *class = &data->classes[i];
+        const struct data_opening *opening = &class->openings[OPENING_WORDS - 1];
+
+        add(lines, class->name, class->n_rows, data->classes[0].n_rows)->column = SCAN_TARGET;
+        if (!opening->text || opening->n_in == 0)
+            continue;
+        struct data_line *line = add(lines, arena_printf(lines->arena, "  \"%s\"", opening->text),
+                                     opening->n_in, data->classes[0].n_rows);
+        line->style = STYLE_DIM;
+        line->note = arena_printf(lines->arena, "and %lld others", (long long)opening->n_out);
+    }
     if (data->n_classes > (int64_t)data->n_kept_classes)
         add(lines, arena_printf(lines->arena, "and %lld more classes",
                                 (long long)(data->n_classes - (int64_t)data->n_kept_classes)),
@@ -165,7 +175,8 @@ static void add_bins(struct lines *lines, const struct histogram *h)
         struct data_line *line = add(lines, name, h->bins[i], most);
 
         high = i == h->n_bins - 1 ? INT64_MAX : high;
-        line->is_limit = h->limit > 0 && h->limit >= (double)low && h->limit <= (double)high;
+        if (h->limit > 0 && h->limit >= (double)low && h->limit <= (double)high)
+            line->note = arena_printf(lines->arena, "<- limit %.0f", h->limit);
         filters(line, (struct data_filter){.kind = h->kind, .low = low, .high = high},
                 arena_printf(lines->arena, "%s %s", name, h->of));
     }
@@ -249,15 +260,16 @@ size_t data_line_of_classes(const struct data_state *state)
 
 /* ---- Cells of both lists ---- */
 
-static struct str bar_text(struct data_state *state, int64_t n, int64_t most, bool is_limit)
+static struct str bar_text(struct data_state *state, int64_t n, int64_t most, const char *note)
 {
-    int bar = state->bar_cells, cells = most > 0 ? (int)((double)n / (double)most * bar + 0.5) : 0;
+    int bar = !note ? state->bar_cells : state->bar_cells > 4 * NOTED_BAR ? NOTED_BAR : 0;
+    int cells = most > 0 ? (int)((double)n / (double)most * state->bar_cells + 0.5) : 0;
 
-    cells = cells > bar ? bar : cells == 0 && n > 0 ? 1 : cells;
-    if (!is_limit)
+    cells = cells == 0 && n > 0 ? 1 : cells > state->bar_cells ? state->bar_cells : cells;
+    if (!note)
         return str_from(BAR_TEXT, (size_t)cells);
-    snprintf(state->number, sizeof state->number, "%.*s <- max_length %.0f", cells < 20 ? cells : 20,
-             BAR_TEXT, state->limit);
+    cells = cells < bar ? cells : bar;
+    snprintf(state->number, sizeof state->number, "%.*s%s%s", cells, BAR_TEXT, cells ? " " : "", note);
     return str_of(state->number);
 }
 
@@ -282,8 +294,8 @@ static struct str count_cell(const void *context, size_t i, size_t column, enum 
     }
     if (column == 1)
         return whole(state, line->n);
-    *style = line->is_limit ? STYLE_WARN : STYLE_CURVE_A;
-    return bar_text(state, line->n, line->most, line->is_limit);
+    *style = line->note ? STYLE_WARN : STYLE_CURVE_A;
+    return bar_text(state, line->n, line->most, line->note);
 }
 
 void data_count_columns(struct data_state *state, int columns)
@@ -317,7 +329,7 @@ static struct str value_cell(const void *context, size_t i, size_t column, enum 
         return str_of(state->number);
     case 2:
         *style = STYLE_CURVE_A;
-        return bar_text(state, (int64_t)n, (int64_t)count->values[count->order[0]].n, false);
+        return bar_text(state, (int64_t)n, (int64_t)count->values[count->order[0]].n, NULL);
     case 3:
         *style = STYLE_DIM;
         return str_of(is_other ? "" : value->kind);

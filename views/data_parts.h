@@ -39,10 +39,10 @@ struct data_filter {
 /* A line of the counts, and what Enter on it shows. */
 struct data_line {
     const char *name, *column;  /* column: Enter counts its values; NULL */
-    const char *note;           /* of a title; NULL */
+    const char *note;           /* behind the bar, or the title; NULL */
     int64_t n, most;            /* the bar is n of most; NONE: a title or a sentence */
     enum style_role style;
-    bool has_filter, is_limit;
+    bool has_filter;
     struct data_filter filter;
 };
 
@@ -92,7 +92,7 @@ struct data_state {
     const struct data_line *lines;      /* in the pane's arena */
     size_t n_lines;
     int bar_cells;
-    char number[48];
+    char number[80];
     char heading[240];
 };
 

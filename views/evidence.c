@@ -54,6 +54,20 @@ static void say_found(struct textflow *flow, const struct verdict_row *row)
     flow_puts(flow, STYLE_STRONG, row->result.finding ? row->result.finding : row->check->title);
 }
 
+static bool has_digit(const char *text)
+{
+    return text && strpbrk(text, "0123456789");
+}
+
+/* The number that decided, where the text does not say it. */
+static const char *text_of(const struct textflow *flow, const struct evidence *e)
+{
+    if (!e->text || !e->text[0] || !e->has_value || has_digit(e->text))
+        return e->text ? e->text : "";
+    return e->has_bound ? arena_printf(flow->arena, "%s: %.4g (bound %.4g)", e->text, e->value, e->bound)
+                        : arena_printf(flow->arena, "%s: %.4g", e->text, e->value);
+}
+
 /* The first pieces of evidence in a row: what the verdict stands on, before any scrolling. Two lines
  * of the pane at most, so that what to press next is seen too. */
 static void say_why(struct textflow *flow, const struct verdict_row *row)
@@ -70,7 +84,7 @@ static void say_why(struct textflow *flow, const struct verdict_row *row)
     for (size_t i = 0; i < result->n_evidence; i++) {
         const struct evidence *e = &result->evidence[i];
         bool has_step = e->step != NONE && (e->last_step == NONE || e->last_step == e->step);
-        struct str text = str_of(e->text);
+        struct str text = str_of(text_of(flow, e));
         int width = canvas_width(flow->canvas, text) + (has_step ? 14 : 2);
 
         if (text.n == 0 || (n && used + width > room))
@@ -204,7 +218,7 @@ static void say_evidence(const struct view *view, struct textflow *flow,
         flow_puts(flow, is_current ? STYLE_STRONG : STYLE_DIM, is_current ? "> " : "  ");
         flow_puts(flow, is_current ? STYLE_STRONG : STYLE_TEXT, place);
         flow_puts(flow, STYLE_TEXT, place[0] ? "  " : "");
-        flow_puts(flow, STYLE_TEXT, result->evidence[i].text ? result->evidence[i].text : "");
+        flow_puts(flow, STYLE_TEXT, text_of(flow, &result->evidence[i]));
     }
     flow_break(flow);
     flow_tag(flow, -1);

@@ -60,26 +60,62 @@ static void put_difference(struct pair_layout *layout, struct textflow *flow, st
     flow_puts(flow, style, is_right ? "+}" : "-]");
 }
 
-/* Returns how many differences there are: stretches between what is equal. */
-static size_t put_marked(struct pair_layout *layout, struct textflow *flow, struct str text,
-                         const struct diff *diff, bool is_right)
+static bool is_blank_part(struct str text, const struct diff_part *part)
+{
+    return part->kind == DIFF_EQUAL &&
+           str_trim(str_from(text.p + part->a_begin, part->a_end - part->a_begin)).n == 0;
+}
+
+/* The end of the difference that begins at part `i`: blanks between words that all differ are of it. */
+static size_t end_of_difference(struct str a, const struct diff *diff, size_t i)
+{
+    size_t end = i + 1;
+
+    while (end < diff->n) {
+        if (diff->parts[end].kind != DIFF_EQUAL)
+            end++;
+        else if (end + 1 < diff->n && is_blank_part(a, &diff->parts[end]))
+            end += 2;
+        else
+            break;
+    }
+    return end;
+}
+
+struct texts {
+    struct str a, b;
+};
+
+/* Blanks that both sides of a difference end with are none of it. */
+static size_t same_blanks(struct str a, struct str b)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < diff->n; i++) {
-        const struct diff_part *part = &diff->parts[i];
-        size_t begin = is_right ? part->b_begin : part->a_begin;
-        size_t end = is_right ? part->b_end : part->a_end;
-        struct str piece = str_from(text.p + begin, end - begin);
+    while (n < a.n && n < b.n && a.p[a.n - 1 - n] == b.p[b.n - 1 - n] && strchr(" \t\n\r", a.p[a.n - 1 - n]))
+        n++;
+    return n;
+}
 
-        if (part->kind != DIFF_EQUAL && (i == 0 || diff->parts[i - 1].kind == DIFF_EQUAL))
-            n++;
-        if (piece.n == 0)
-            continue;
-        if (part->kind == DIFF_EQUAL)
-            flow_text(flow, STYLE_TEXT, piece);
-        else
-            put_difference(layout, flow, piece, layout->n_seen + n - 1, is_right);
+/* Returns how many differences there are: stretches between what is equal. */
+static size_t put_marked(struct pair_layout *layout, struct textflow *flow, const struct texts *texts,
+                         const struct diff *diff, bool is_right)
+{
+    size_t n = 0, next;
+
+    for (size_t i = 0; i < diff->n; i = next) {
+        bool is_equal = diff->parts[i].kind == DIFF_EQUAL;
+
+        next = is_equal ? i + 1 : end_of_difference(texts->a, diff, i);
+        const struct diff_part *first = &diff->parts[i], *last = &diff->parts[next - 1];
+        struct str a = str_from(texts->a.p + first->a_begin, last->a_end - first->a_begin);
+        struct str b = str_from(texts->b.p + first->b_begin, last->b_end - first->b_begin);
+        struct str piece = is_right ? b : a;
+        size_t plain = is_equal ? piece.n : same_blanks(a, b);
+
+        n += !is_equal;
+        if (piece.n > plain)
+            put_difference(layout, flow, str_first(piece, piece.n - plain), layout->n_seen + n - 1, is_right);
+        flow_text(flow, STYLE_TEXT, str_skip(piece, piece.n - plain));
     }
     flow_break(flow);
     return n;
@@ -125,6 +161,7 @@ static void put_same(struct pair_layout *layout, const char *name, struct str te
 static int put_part(struct pair_layout *layout, struct str a, struct str b, const char *const names[2],
                     struct error *err)
 {
+    const struct texts texts = {a, b};
     struct diff diff;
     struct textflow *right = layout->right ? layout->right : layout->flow;
     const char *const letters[2] = {layout->right ? "" : "A: ", layout->right ? "" : "B: "};
@@ -141,12 +178,12 @@ static int put_part(struct pair_layout *layout, struct str a, struct str b, cons
     put_name(layout->flow, letters[0], names[0], str_eq(a, b) ? " (equal texts)" : "");
     if (a.n == 0)
         flow_puts(layout->flow, STYLE_WARN, "(empty)");
-    size_t n = put_marked(layout, layout->flow, a, &diff, false);
+    size_t n = put_marked(layout, layout->flow, &texts, &diff, false);
     end_part(layout->flow);
     put_name(right, letters[1], names[1], str_eq(a, b) ? " (equal texts)" : "");
     if (b.n == 0)
         flow_puts(right, STYLE_WARN, "(empty)");
-    (void)put_marked(layout, right, b, &diff, true);
+    (void)put_marked(layout, right, &texts, &diff, true);
     end_part(right);
     layout->n_seen += n;
     if (layout->right)

@@ -277,7 +277,7 @@ static void a_pair_marks_what_differs(void **state)
 }
 
 static const char PAIRS[] =
-    "{\"prompt\": \"Name a tree.\", \"chosen\": \"the old oak by the road\", \"rejected\": \"the new oak by "
+    "{\"prompt\": \"Name a tree.\", \"chosen\": \"the old oak by the road\", \"rejected\": \"the very new oak by "
     "the river\", \"score_chosen\": 2, \"score_rejected\": 9}\n"
     "{\"prompt\": \"Name a bird.\", \"chosen\": \"a \\u202ewren\", \"rejected\": \"\"}\n";
 
@@ -293,7 +293,7 @@ static void answers_of_a_preference_row_stand_beside_each_other(void **state)
     assert_shows(text, "score_chosen 2  score_rejected 9");
     assert_shows(text, "prompt, the same in both");
     assert_shows(text, "the [-old-] oak by the [-road-]");
-    assert_shows(text, "the {+new+} oak by the {+river+}");
+    assert_shows(text, "the {+very new+} oak by the {+river+}");
     pane_act(f->pairs, "next-pair");
     text = drawn(f->pairs, 20, 60);
     assert_shows(text, "<U+202E>");
