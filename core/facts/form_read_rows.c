@@ -349,7 +349,7 @@ static int take_item(struct form_reader *reader, const struct json *tree, struct
     return rc == OK ? find_split(reader, reader->row.split, reader->row.row, &out->split, why) : rc;
 }
 
-/* "rows-00000.jsonl line 7: …", as the place and in the words. */
+/* "rows-00000.jsonl line 7: …", as the place and, of a folder, in the words. */
 static int damage(const struct form_reader *reader, int64_t line, struct form_item *out,
                   struct error *why)
 {
@@ -358,7 +358,9 @@ static int damage(const struct form_reader *reader, int64_t line, struct form_it
     int status = why->status;
 
     snprintf(message, sizeof message, "%s", why->message);
-    if (line == NONE)
+    if (!reader->folder)
+        error_set(why, status, "%s", message);
+    else if (line == NONE)
         error_set(why, status, "%s: %s", name_of(reader, reader->open_file), message);
     else
         error_set(why, status, "%s %s %lld: %s", name_of(reader, reader->open_file), unit,
