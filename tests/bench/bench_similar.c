@@ -1,8 +1,10 @@
 /* Near-duplicates among the lines of a file: seconds of processor, rows, pairs.
  *
  *     bench_similar LINES JACCARD [--banded] [--pairs] [--bands] [--containment C] [--memory MIB]
+ *                   [--nearest OTHER]
  *
- * Each line is a row. --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a
+ * Each line is a row. --nearest: of each row the nearest line of another file is asked for, as the
+ * comparison of test and training rows does; with --pairs "row shared shingles-of-the-other". --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a
  * row: for similar_peers.py, which counts the same by brute force. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,13 +85,59 @@ static int ask_rows(struct work *work, bool is_listing, size_t *n_pairs, struct 
     return rc;
 }
 
+/* In batches, as rows come from a file. */
+static int ask_other(struct work *work, const char *path, bool is_listing, size_t *n_found,
+                     size_t *n_asked, struct error *err)
+{
+    struct similar_asker asker = {0};
+    struct similar_match *best = calloc(work->n_rows + 1, sizeof *best);
+    uint32_t *n_other = calloc(work->n_rows + 1, sizeof *n_other);
+    struct buf text;
+    struct str line;
+    int rc = OK;
+
+    buf_init(&text, (size_t)4 << 30);
+    if (!best || !n_other || !read_all(path, &text))
+        rc = error_set(err, E_IO, "%s cannot be read", path);
+    struct str rest = buf_view(&text);
+    for (size_t i = 1; rc == OK && rest.n > 0 && str_split(&rest, '\n', &line); i++) {
+        ++*n_asked;
+        rc = set_of(work, line, err);
+        if (rc == OK)
+            rc = similar_ask(work->index, &asker, work->set.items, work->set.n, SIZE_MAX, err);
+        for (size_t k = 0; rc == OK && k < asker.n_matches; k++) {
+            const struct similar_match *m = &asker.matches[k];
+
+            if (n_other[m->row] &&
+                (uint64_t)m->n_shared * (m->n_row + n_other[m->row]) <=
+                    (uint64_t)best[m->row].n_shared * (m->n_row + work->set.n))
+                continue;
+            *n_found += !n_other[m->row];
+            best[m->row] = *m;
+            n_other[m->row] = (uint32_t)work->set.n;
+            similar_tell(work->index, m, n_other[m->row], UINT32_MAX);
+        }
+        if (rc == OK && (i % 512 == 0 || (i < 512 && (i & (i - 1)) == 0)))
+            rc = similar_settle(work->index, &asker, 1, err);
+    }
+    for (size_t row = 0; rc == OK && is_listing && row < work->n_rows; row++)
+        if (n_other[row])
+            printf("%zu %u %u\n", row, best[row].n_shared, n_other[row]);
+    similar_asker_free(&asker);
+    buf_free(&text);
+    free(best);
+    free(n_other);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
+    const char *other = NULL;
     struct work work = {0};
     struct similar_options options = {.jaccard = argc > 2 ? strtod(argv[2], NULL) : 0.8};
     bool is_listing = false, with_bands = false;
     struct error err;
-    size_t n_pairs = 0;
+    size_t n_pairs = 0, n_asked = 0;
 
     for (int i = 3; i < argc; i++) {
         options.banded = options.banded || strcmp(argv[i], "--banded") == 0;
@@ -99,7 +147,10 @@ int main(int argc, char **argv)
             options.containment = strtod(argv[++i], NULL);
         else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc)
             options.memory = (size_t)strtoul(argv[++i], NULL, 10) << 20;
+        else if (strcmp(argv[i], "--nearest") == 0 && i + 1 < argc)
+            other = argv[++i];
     }
+    options.nearest = other != NULL;
     buf_init(&work.text, (size_t)4 << 30);
     buf_init(&work.normal, (size_t)64 << 20);
     if (argc < 3 || !read_all(argv[1], &work.text)) {
@@ -111,12 +162,14 @@ int main(int argc, char **argv)
     if (rc == OK)
         rc = add_rows(&work, with_bands, &err);
     double built = processor_s();
-    if (rc == OK && !with_bands)
+    if (rc == OK && other)
+        rc = ask_other(&work, other, is_listing, &n_pairs, &n_asked, &err);
+    else if (rc == OK && !with_bands)
         rc = ask_rows(&work, is_listing, &n_pairs, &err);
     if (rc != OK)
         fprintf(stderr, "bench_similar: %s\n", err.message);
     else if (!is_listing && !with_bands)
-        printf("%.3f %zu %zu %zu %.3f %zu\n", processor_s() - begin, work.n_rows, n_pairs,
+        printf("%.3f %zu %zu %zu %.3f %zu\n", processor_s() - begin, work.n_rows + n_asked, n_pairs,
                similar_bytes(work.index) >> 20, built - begin, similar_n_crowded(work.index));
     similar_close(work.index);
     shingles_free(&work.set);

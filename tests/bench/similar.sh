@@ -53,6 +53,18 @@ seconds=$("$bench" "$work/rows" 0.8 | cut -d' ' -f1)
 beside rensa "$work/rows" "$work/pairs" "$seconds"
 seconds=$("$bench" "$work/few" 0.8 | cut -d' ' -f1)
 beside datasketch "$work/few" "$work/few-pairs" "$seconds"
+awk -v rows=400 -v seed=1 -f tests/bench/templates.awk > "$work/some"
+awk -v rows=2000 -v seed=2 -f tests/bench/templates.awk > "$work/other"
+$peers nearest "$work/some" "$work/other" 0.5 > "$work/true"
+"$bench" "$work/some" 0.5 --nearest "$work/other" --pairs > "$work/found"
+row "nearest rows among templates / brute force" "$(wc -l < "$work/found") rows" \
+    "$(wc -l < "$work/true") rows" "" "the same" \
+    "$(cmp -s "$work/found" "$work/true" && echo ok || echo MISSED)"
+awk -v rows="$((rows / 5))" -v seed=1 -f tests/bench/templates.awk > "$work/some"
+awk -v rows="$rows" -v seed=2 -f tests/bench/templates.awk > "$work/other"
+# One by one each would meet a third of the others: the square of the rows.
+rate "nearest rows of $((rows / 5)) among $rows of three templates" "$work/some" 20000 \
+    "--nearest $work/other"
 i=0
 while [ "$i" -lt "$((many / rows))" ]; do
     # The same rows with other words: nothing but the shape recurs.

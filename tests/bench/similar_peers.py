@@ -3,6 +3,7 @@
     similar_peers.py make ROWS FILE         lines of 40 words, of which some are near others
     similar_peers.py truth FILE T [C]       "i j shared" of each pair (i < j) at Jaccard T (or with the
                                             earlier row contained at C), by brute force
+    similar_peers.py nearest FILE OTHER T   "i shared n" of each row: the nearest line of OTHER, by brute force
     similar_peers.py bands FILE             42 bands a row
     similar_peers.py rensa FILE T PAIRS     seconds, pairs, recall, precision against PAIRS
     similar_peers.py datasketch FILE T PAIRS
@@ -70,6 +71,19 @@ def truth(path, t, c):
             having.setdefault(x, []).append(j)
 
 
+def nearest(path, other, t):
+    others = [shingles(normal(line)) for line in lines(other)]
+    for i, line in enumerate(lines(path)):
+        a, best = shingles(normal(line)), None
+        for b in others:
+            shared = len(a & b)
+            jaccard = shared / (len(a) + len(b) - shared)
+            if jaccard >= t and (best is None or jaccard > best[0]):
+                best = jaccard, shared, len(b)
+        if best:
+            print(i, best[1], best[2])
+
+
 def constants():
     state, out = 1, []
     for _ in range(504):
@@ -130,6 +144,8 @@ if what == "make":
     make(int(arguments[0]), arguments[1])
 elif what == "truth":
     truth(arguments[0], float(arguments[1]), float(arguments[2]) if len(arguments) > 2 else 0)
+elif what == "nearest":
+    nearest(arguments[0], arguments[1], float(arguments[2]))
 elif what == "bands":
     bands(arguments[0])
 else:
