@@ -59,13 +59,12 @@ static bool has_digit(const char *text)
     return text && strpbrk(text, "0123456789");
 }
 
-/* The number that decided, where the text does not say it. */
+/* The number that decided, with its bound, where the text does not say it. */
 static const char *text_of(const struct textflow *flow, const struct evidence *e)
 {
-    if (!e->text || !e->text[0] || !e->has_value || has_digit(e->text))
+    if (!e->text || !e->text[0] || !e->has_value || !e->has_bound || has_digit(e->text))
         return e->text ? e->text : "";
-    return e->has_bound ? arena_printf(flow->arena, "%s: %.4g (bound %.4g)", e->text, e->value, e->bound)
-                        : arena_printf(flow->arena, "%s: %.4g", e->text, e->value);
+    return arena_printf(flow->arena, "%s: %.4g (bound %.4g)", e->text, e->value, e->bound);
 }
 
 /* The first pieces of evidence in a row: what the verdict stands on, before any scrolling. Two lines

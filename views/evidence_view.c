@@ -46,12 +46,21 @@ static const char *view_of_rows(const struct check *check, const struct evidence
     return is_kind(evidence, "dataset") && evidence->row == NONE ? "evals" : "pairs";
 }
 
+/* One series says it all; elsewhere two tell a story only beside each other. */
+static bool is_of_one_series(const struct check *check)
+{
+    return is_check(check, "grpo-completions-clipped") || is_check(check, "grpo-no-signal") ||
+           is_check(check, "negative-kl");
+}
+
 static const char *view_of_preference(const struct check *check, const struct evidence *evidence)
 {
     if (is_kind(evidence, "log") || is_kind(evidence, "file"))
         return "log";
     if (is_check(check, "chosen-rejected-swapped") && !evidence->series)
         return "pairs";
+    if (evidence->series && is_of_one_series(check))
+        return "curves";
     if (!is_kind(evidence, "number") || !evidence->source_id || evidence->series)
         return "preference";
     /* held-out quality stands at its line, outputs that are alike in their file */

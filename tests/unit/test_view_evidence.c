@@ -142,6 +142,7 @@ static void evidence_of_quality_opens_the_pane_that_shows_it(void **state)
         {STAGE_PREFERENCE, "chosen-rejected-swapped", "number", 1, NONE, NONE, NULL, "pairs"},
         {STAGE_PREFERENCE, "dpo-length-exploitation", "dataset", 1, NONE, NONE, NULL, "preference"},
         {STAGE_PREFERENCE, "reward-hacking", "rows", 1, 7, NONE, "kl", "preference"},
+        {STAGE_PREFERENCE, "grpo-no-signal", "rows", 1, 7, NONE, "frac_reward_zero_std", "curves"},
         {STAGE_PREFERENCE, "reward-hacking", "number", 1, NONE, NONE, NULL, "log"},
         {STAGE_PREFERENCE, "off-policy-drift", "number", 1, 1, NONE, NULL, "evals"},
         {STAGE_PREFERENCE, "negative-kl", "log", 1, 5, NONE, NULL, "log"},
