@@ -8,6 +8,7 @@
 
 #define ROW_ARENA ((size_t)512 << 20)
 #define MOST_WORDS INT32_MAX
+#define NEAR_ROWS  64
 
 struct form_reader {
     const struct form_folder *folder;   /* NULL: one file alone, at `path` */
@@ -17,6 +18,7 @@ struct form_reader {
     struct rows *rows;          /* of the file that is read; NULL: the next one comes */
     size_t file;
     size_t open_file;           /* which `rows` are, for form_read_at */
+    int64_t next_row;           /* of it; NONE: not known */
     struct arena *scratch;
     struct form_row row;
     uint64_t *seen[FORM_MOST_SPLITS];   /* a bit a row */
@@ -108,6 +110,7 @@ static int open_file(struct form_reader *reader, size_t file, struct error *why)
     rows_close(reader->rows);
     reader->rows = NULL;
     reader->open_file = file;
+    reader->next_row = 0;
     if (!reader->folder) {
         strncpy(path, reader->path, sizeof path - 1);
         path[sizeof path - 1] = '\0';
@@ -398,6 +401,7 @@ static int next_of_file(struct form_reader *reader, struct form_item *out, struc
 
     arena_reset(reader->scratch);
     int rc = rows_next(reader->rows, reader->scratch, &tree, &place, why, &bad);
+    reader->next_row = NONE;
     if (rc == 1) {
         out->place = (struct form_place){(int32_t)reader->open_file, place.at, place.row};
         if (tree)
@@ -437,11 +441,13 @@ int form_next(struct form_reader *reader, struct form_item *out, struct error *w
     return rc;
 }
 
+/* Most texts are asked for in the order of the file: what lies between two is passed over, since going
+ * to a place costs a read of its own. */
 bool form_read_at(struct form_reader *reader, const struct form_place *place,
                   struct form_candidate *out)
 {
     const struct json *tree = NULL;
-    struct row_place ignored;
+    struct row_place where;
     struct error why, err;
 
     if (place->file < 0 || (size_t)place->file >= n_files(reader))
@@ -449,8 +455,17 @@ bool form_read_at(struct form_reader *reader, const struct form_place *place,
     if ((!reader->rows || reader->open_file != (size_t)place->file) &&
         open_file(reader, (size_t)place->file, &why) != OK)
         return false;
-    arena_reset(reader->scratch);
-    return rows_seek(reader->rows, place->at, place->row, &err) == OK &&
-           rows_next(reader->rows, reader->scratch, &tree, &ignored, &why, &err) == 1 &&
-           json_is(tree, JSON_OBJECT) && take_candidate(tree, out, &why) == OK;
+    bool is_near = reader->next_row != NONE && place->row >= reader->next_row &&
+                   place->row - reader->next_row <= NEAR_ROWS;
+    int64_t n = is_near ? place->row - reader->next_row : 0;
+    reader->next_row = NONE;
+    if (!is_near && rows_seek(reader->rows, place->at, place->row, &err) != OK)
+        return false;
+    do {
+        arena_reset(reader->scratch);
+        if (rows_next(reader->rows, reader->scratch, &tree, &where, &why, &err) != 1)
+            return false;
+    } while (n-- > 0);
+    reader->next_row = place->row + 1;
+    return json_is(tree, JSON_OBJECT) && take_candidate(tree, out, &why) == OK;
 }
