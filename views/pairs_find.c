@@ -163,7 +163,7 @@ static const char *target_title(struct arena *arena, const struct data_facts *da
                                 const struct data_target *target)
 {
     int64_t file = target->n_rows ? target->rows[0].file : -1;
-    const char *name = file >= 0 && (size_t)file < data->n_files ? last_name(data->files[file].path) : "";
+    const char *name = file >= 0 && (size_t)file < data->n_files ? data_file_name(&data->files[file]) : "";
     const char *text = arena_printf(arena, "%s row%s", name, target->count == 1 ? "" : "s");
     size_t n = target->n_rows < SHOWN_ROWS ? target->n_rows : SHOWN_ROWS;
 
@@ -195,7 +195,7 @@ static void read_whole(const struct view *view, struct row_reader *reader, const
 
     side->is_cut = side->target.n >= KEPT_BYTES - 4;
     if (!side->is_cut || group->kind > DATA_CONTRADICTORY || !place || place->file < 0 ||
-        (size_t)place->file >= data->n_files)
+        (size_t)place->file >= data->n_files || data->files[place->file].split)
         return;
     reader->names = names_of_source(view, data->files[place->file].source_id);
     if (!row_text_read(reader, data->files[place->file].path, place->at, place->row, TEXT_BYTES, false,
@@ -239,9 +239,9 @@ static const char *row_title(const struct view *view, const struct dataset *data
                              const char *what)
 {
     const struct source *source = facts_source(view->desk->facts, dataset->source_id);
+    const char *name = leaks_dataset_is_facts(dataset) ? dataset->name : source ? last_name(source->path) : "";
 
-    return arena_printf(view->arena, "%s row %lld%s", source ? last_name(source->path) : "",
-                        (long long)row, what);
+    return arena_printf(view->arena, "%s row %lld%s", name, (long long)row, what);
 }
 
 static struct pair_side side_of_row(const struct view *view, struct row_reader *reader,
@@ -261,6 +261,27 @@ static struct pair_side side_of_row(const struct view *view, struct row_reader *
     side.target = text.target;
     side.fields = text.fields;
     side.is_cut = text.is_cut;
+    return side;
+}
+
+/* The texts of facts are among their candidates. */
+static struct pair_side side_of_leak(const struct view *view, struct row_reader *reader,
+                                     const struct leak_pair *pair, bool is_test)
+{
+    const struct dataset *dataset = is_test ? pair->test : pair->train;
+    int64_t row = is_test ? pair->row : pair->train_row;
+    const struct form_place *place = is_test ? &pair->place : &pair->train_place;
+    struct pair_side side = side_of_row(view, reader, dataset, row, is_test ? ": test" : ": training");
+    struct form_candidate text;
+
+    if (!leaks_dataset_is_facts(dataset))
+        return side;
+    side.target = str_of("its text is not among the candidates of the facts");
+    if (!leak_pair_texts(view->desk->facts, dataset, place, TEXT_BYTES, view->arena, &text))
+        return side;
+    side.input = text.input;
+    side.target = text.target;
+    side.is_cut = text.input.n == TEXT_BYTES || text.target.n == TEXT_BYTES;
     return side;
 }
 
@@ -291,8 +312,8 @@ void pairs_sides(const struct view *view, struct row_reader *reader, const struc
     case PAIR_LEAK: {
         const struct leak_pair *pair = &section->set->pairs[index];
 
-        sides[0] = side_of_row(view, reader, pair->train, pair->train_row, ": training");
-        sides[1] = side_of_row(view, reader, pair->test, pair->row, ": test");
+        sides[0] = side_of_leak(view, reader, pair, false);
+        sides[1] = side_of_leak(view, reader, pair, true);
         break;
     }
     case PAIR_ANSWERS:
