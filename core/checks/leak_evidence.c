@@ -81,6 +81,11 @@ void leak_tell(struct check_ctx *ctx, const struct leaks *leaks, const struct le
     if (leaks->prefix[0] || leaks->suffix[0])
         check_info(ctx, "text that half of the training rows share was left out: \"%s\" ... \"%s\"",
                    visible(ctx, leaks->prefix), visible(ctx, leaks->suffix));
+    if (set->n_long)
+        check_info(ctx,
+                   "%lld of %lld test rows of 13 words or more share 13 words in a row with a training "
+                   "row (shown, not tested)",
+                   (long long)set->n_overlap, (long long)set->n_long);
     if (set->n_short)
         check_info(ctx,
                    "%lld test rows of three words or fewer are counted apart, %lld of them are "

@@ -11,14 +11,14 @@
 #include "core/facts/form_read.h"
 #include "core/facts/run_facts.h"
 
-#define LEAKS_VERSION        2 /* raise when a row could be judged differently */
+#define LEAKS_VERSION        3 /* raise when a row could be judged differently */
 #define LEAK_NEAR_JACCARD    0.8
 #define LEAK_CONTAINMENT     0.8
 #define LEAK_CLUSTER_JACCARD 0.5
 #define LEAK_MAX_SETS        16    /* test sets of one run */
 #define LEAK_MAX_PAIRS       20000 /* kept one by one, of a set */
 #define LEAK_MAX_GROUPS      8
-enum { LEAK_SHORT_WORDS = 3 };
+enum { LEAK_SHORT_WORDS = 3, LEAK_OVERLAP_WORDS = 13 };
 
 enum leak_flag {
     LEAK_EXACT = 1,     /* input and target are those of a training row, normalised */
@@ -72,6 +72,8 @@ struct leak_set {                  /* a test file, or the shards of one */
     int64_t n_compared;     /* the others */
     int64_t n_not_compared; /* more than memory holds */
     int64_t n_exact, n_near, n_contained, n_leaked, n_clustered;
+    int64_t n_long, n_overlap; /* of them of LEAK_OVERLAP_WORDS words or more, and of those the ones that
+                                  share so many words in a row with a training row; n_long 0: not counted */
     const struct leak_pair *pairs; /* by row, at most LEAK_MAX_PAIRS */
     size_t n_pairs;
     const int64_t *leaked;             /* every leaked row, ascending, counted through the shards */

@@ -126,7 +126,7 @@ static int run_passes(struct joining *j, struct leak_reader *reader, const struc
         rc = common_find(j->common, stripped, err);
     if (rc == OK)
         rc = similar_open(&j->index, &options, err);
-    pass = (struct leak_pass){LEAK_SETS, stripped, NULL, take_set, j};
+    pass = (struct leak_pass){LEAK_SETS, stripped, NULL, take_set, j, NULL};
     for (size_t i = 0; rc == OK && i < files->n_train; i++)
         rc = leak_reader_run(reader, files->train[i], &pass, err);
     for (size_t i = 0; rc == OK && i < files->n_test; i++)

@@ -49,6 +49,7 @@ struct finder {
     struct common_text stripped;
     struct similar_index *index;
     struct leak_spill *spill;
+    struct leak_overlap *overlap; /* NULL: of facts there are no words */
     struct id_map texts, exacts;
     struct text_facts *text_facts;
     size_t text_capacity;
@@ -177,6 +178,8 @@ static int index_text(struct finder *f, const struct leak_row *row, struct test_
         if (rc == OK)
             f->text_facts[out->text] = (struct text_facts){
                 .n = (uint32_t)row->set.n, .best.train = -1, .contained.train = -1};
+        if (rc == OK && f->overlap)
+            rc = leak_overlap_add(f->overlap, row->stripped, err);
     }
     return rc;
 }
@@ -283,7 +286,7 @@ static int take_train(void *ctx, const struct dataset *dataset, int64_t number,
         f->exact_facts[id] = (struct exact_facts){f->file, number};
     for (size_t i = 0; i < row->n_matches; i++)
         take_match(f, &row->matches[i], (uint32_t)row->set.n, number);
-    return rc;
+    return rc == OK ? leak_overlap_mark(f->overlap, row, err) : rc;
 }
 
 /* ---- Rows of facts, which come otherwise ---- */
@@ -379,12 +382,12 @@ static int run_passes(struct finder *f, struct error *err)
         rc = common_find(f->common, &f->stripped, err);
     if (rc == OK)
         rc = similar_open(&f->index, &options, err);
-    pass = (struct leak_pass){LEAK_SETS, &f->stripped, NULL, take_test, f};
+    pass = (struct leak_pass){LEAK_SETS, &f->stripped, NULL, take_test, f, NULL};
     if (rc == OK)
         rc = run_side(f, true, &pass, err);
     if (rc == OK)
         rc = similar_build(f->index, err);
-    pass = (struct leak_pass){LEAK_MATCHES, &f->stripped, f->index, take_train, f};
+    pass = (struct leak_pass){LEAK_MATCHES, &f->stripped, f->index, take_train, f, f->overlap};
     return rc == OK ? run_side(f, false, &pass, err) : rc;
 }
 
@@ -447,6 +450,16 @@ struct set_lists {
     int64_t *leaked;
 };
 
+static void count_overlap(const struct finder *f, const struct test_row *row, struct leak_set *set)
+{
+    bool is_shared;
+
+    if (!f->overlap || row->text == NO_ROW || !leak_overlap_has(f->overlap, row->text, &is_shared))
+        return;
+    set->n_long++;
+    set->n_overlap += is_shared;
+}
+
 static void count_row(const struct finder *f, size_t file, int64_t number, struct leak_set *set,
                       struct set_lists *lists)
 {
@@ -461,6 +474,7 @@ static void count_row(const struct finder *f, size_t file, int64_t number, struc
     if (row->exact == NO_ROW || row->is_short || (row->is_left && !(flags & LEAK_EXACT)))
         return;
     set->n_compared++;
+    count_overlap(f, row, set);
     set->n_exact += (flags & LEAK_EXACT) != 0;
     set->n_near += (flags & (LEAK_NEAR | LEAK_EXACT)) != 0;
     set->n_contained += (flags & (LEAK_CONTAINED | LEAK_EXACT)) != 0;
@@ -528,6 +542,7 @@ static void close_finder(struct finder *f)
     common_text_free(&f->stripped);
     similar_close(f->index);
     leak_spill_close(f->spill);
+    leak_overlap_close(f->overlap);
     id_map_free(&f->texts);
     id_map_free(&f->exacts);
     buf_free(&f->ids);
@@ -555,6 +570,8 @@ int leaks_find(struct leak_reader *reader, const struct leak_files *files, struc
         rc = leak_columns_open(&f->columns[i], err);
     if (rc == OK)
         rc = leak_spill_open(&f->spill, reader->cache, err);
+    if (rc == OK && !files->form)
+        rc = leak_overlap_open(&f->overlap, err);
     if (rc == OK)
         rc = run_passes(f, err);
     if (rc == OK)

@@ -34,6 +34,8 @@ struct leak_row {            /* a row as it comes back from a thread */
     struct shingles set;
     struct similar_match *matches;
     size_t n_matches, capacity;
+    uint32_t *grams; /* of test rows, that stand in it (leaks_overlap.c) */
+    size_t n_grams, grams_capacity;
 };
 
 enum leak_depth { LEAK_TEXTS, LEAK_SETS, LEAK_MATCHES }; /* how much of a row is made */
@@ -46,6 +48,7 @@ struct leak_pass {
     int (*row)(void *ctx, const struct dataset *dataset, int64_t number, struct leak_row *row,
                struct error *err);
     void *ctx;
+    const struct leak_overlap *overlap; /* LEAK_MATCHES; NULL: not asked for */
 };
 
 struct leak_reader {
@@ -65,6 +68,21 @@ MUST_CHECK int leak_reader_run(struct leak_reader *reader, const struct dataset 
 
 /* `exact` and `text` of normal input and target. */
 void leak_row_join(struct leak_row *row);
+
+/* ---- Runs of words (leaks_overlap.c) ---- */
+
+struct leak_overlap;
+MUST_CHECK int leak_overlap_open(struct leak_overlap **out, struct error *err);
+void leak_overlap_close(struct leak_overlap *overlap); /* NULL allowed */
+/* The next text of the test side, from number 0. */
+MUST_CHECK int leak_overlap_add(struct leak_overlap *overlap, struct str stripped,
+                                struct error *err);
+/* Fills row->grams; by any number of threads once all texts are added. */
+MUST_CHECK int leak_overlap_look(const struct leak_overlap *overlap, struct leak_row *row);
+MUST_CHECK int leak_overlap_mark(struct leak_overlap *overlap, const struct leak_row *row,
+                                 struct error *err);
+/* False: the text has no such run, or was not kept. */
+bool leak_overlap_has(const struct leak_overlap *overlap, uint32_t text, bool *is_shared);
 
 /* ---- Sets beyond memory (leaks_spill.c) ---- */
 

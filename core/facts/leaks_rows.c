@@ -44,6 +44,7 @@ static void close_threads(struct leak_threads *t)
         buf_free(&t->rows[i].text);
         shingles_free(&t->rows[i].set);
         free(t->rows[i].matches);
+        free(t->rows[i].grams);
     }
     free(t);
 }
@@ -140,7 +141,7 @@ static void work(void *ctx, int worker, size_t i)
     struct leak_threads *t = ctx;
     struct leak_row *row = &t->rows[i];
 
-    row->n_matches = 0;
+    row->n_matches = row->n_grams = 0;
     row->rc = OK;
     if (!row->line)
         return;
@@ -156,6 +157,8 @@ static void work(void *ctx, int worker, size_t i)
         rc = similar_ask(t->pass->index, &t->askers[worker], row->set.items, row->set.n, SIZE_MAX,
                          NULL);
         rc = rc == OK ? keep_matches(row, &t->askers[worker]) : rc;
+        if (rc == OK && t->pass->overlap)
+            rc = leak_overlap_look(t->pass->overlap, row);
     }
     row->rc = rc == E_LIMIT ? OK : rc;
 }

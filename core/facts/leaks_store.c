@@ -68,6 +68,9 @@ static void put_set(struct buf *out, const struct leak_set *set)
                (long long)set->n_short, (long long)set->n_short_exact, (long long)set->n_compared,
                (long long)set->n_not_compared, (long long)set->n_exact, (long long)set->n_near,
                (long long)set->n_contained, (long long)set->n_leaked, (long long)set->n_clustered);
+    if (set->n_long)
+        buf_printf(out, "\"overlap\":[%lld,%lld],", (long long)set->n_long,
+                   (long long)set->n_overlap);
     buf_puts(out, "\"files\":[");
     for (size_t i = 0; i < set->n_files; i++)
         buf_printf(out, "%s[%lld,%lld]", i ? "," : "", (long long)set->files[i].dataset->id,
@@ -257,6 +260,11 @@ static bool take_set(const struct run_facts *facts, const struct json *item, str
     if (!out->dataset || !rows || (size_t)out->n_leaked != leaked->n ||
         !take_numbers(leaked, rows, leaked->n))
         return false;
+    const struct json *overlap = json_get(item, "overlap");
+    if (overlap && !take_numbers(overlap, n, 2))
+        return false;
+    out->n_long = overlap ? n[0] : 0;
+    out->n_overlap = overlap ? n[1] : 0;
     out->name = out->dataset->name;
     out->leaked = rows;
     return take_files(facts, json_get(item, "files"), arena, out) &&

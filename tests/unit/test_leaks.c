@@ -141,6 +141,37 @@ static void each_measure_finds_its_row(void **state)
     assert_float_equal(leak_containment(&set->pairs[2]), 1.0, 0.0);
     assert_int_equal(set->leaked[2], 7);
     assert_int_equal(set->n_clustered, 3);
+    /* all nine but the short one; the copy, the one that ends otherwise and the first half */
+    assert_int_equal(set->n_long, 8);
+    assert_int_equal(set->n_overlap, 3);
+}
+
+static void thirteen_words_in_a_row_are_counted_and_no_leak(void **state)
+{
+    static const char WORDS[] = "a b c d e f g h i j k l";
+    struct imported_run *run = *state;
+    struct buf rows;
+
+    buf_init(&rows, 1 << 16);
+    put_random(&rows, 1, "");
+    put_random(&rows, 2, "");
+    buf_printf(&rows, "{\"prompt\": \"%s m and then all else is other than it was there\", "
+                      "\"completion\": \"x\"}\n", WORDS);
+    write_file(run, "train.jsonl", &rows);
+    buf_init(&rows, 1 << 16);
+    for (int i = 0; i < 2; i++) {
+        buf_printf(&rows, "{\"prompt\": \"%s %c", WORDS, "mn"[i]);
+        for (int k = 0; k < 40; k++)
+            buf_printf(&rows, " other%d", k + 100 * i);
+        buf_puts(&rows, "\", \"completion\": \"y\"}\n");
+    }
+    buf_puts(&rows, "{\"prompt\": \"too few words of its own\", \"completion\": \"z\"}\n");
+    write_file(run, "test.jsonl", &rows);
+    const struct leak_set *set = &compare(run, NULL)->sets[0];
+    assert_int_equal(set->n_compared, 3);
+    assert_int_equal(set->n_leaked, 0);
+    assert_int_equal(set->n_long, 2);
+    assert_int_equal(set->n_overlap, 1);
 }
 
 static void rows_of_one_side_alone_are_not_compared(void **state)
@@ -470,6 +501,8 @@ static void a_group_goes_to_one_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(thirteen_words_in_a_row_are_counted_and_no_leak, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(each_measure_finds_its_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_of_one_side_alone_are_not_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unchanged_run_is_not_compared_again, set_up, tear_down),
