@@ -85,7 +85,7 @@ static void add_together(struct lines *lines, const struct data_state *state, co
     if (!data)
         return;
     add_title(lines, "training rows together", data->is_partial ? "not all of them"
-                                               : data->limits   ? "from facts; the rows are not here"
+                                               : data->limits   ? "facts, no rows here"
                                                                 : NULL);
     add(lines, "rows", data->n_rows, data->n_rows);
     add(lines, "duplicate rows", data->n_duplicates, data->n_rows);

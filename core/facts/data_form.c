@@ -456,7 +456,7 @@ const char *data_form_opening(struct data_pass *pass, size_t row, int k)
 
     if (!find_beginning(pass, row, k, &text) ||
         normal_text(text.input, &pass->normal, &ignored) != OK)
-        return arena_printf(pass->arena, "(opening of %s row %lld)",
+        return arena_printf(pass->arena, "(as %s row %lld)",
                             pass->files[pass->rows[row].file].split,
                             (long long)row - (long long)pass->files[pass->rows[row].file].first_row);
     const struct str normal = buf_view(&pass->normal);

@@ -339,6 +339,7 @@ static int run_passes(struct passes *p, struct error *err)
 {
     const struct similar_options options = {.jaccard = LEAK_CLUSTER_JACCARD,
                                             .containment = LEAK_CONTAINMENT,
+                                            .nearest = true,
                                             .spill = p->form->spill};
     int rc = take_common(p, err);
 
