@@ -434,7 +434,9 @@ static const char *shown_text(struct search *s, struct data_reader *reader, size
     struct buf valid;
 
     struct str text = data_read_text(s->pass, reader, s->keys[i].row, which, limit, s->texts);
-    buf_init(&valid, 4 * limit + 16);
+    if (!text.p)
+        text = str_of("(not among the candidates of the facts)");
+    buf_init(&valid, 4 * limit + 64);
     unicode_valid(&valid, unicode_cut(text, limit));
     const char *kept = arena_strdup(arena, valid.p ? valid.p : "");
     buf_free(&valid);

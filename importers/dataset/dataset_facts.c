@@ -141,12 +141,15 @@ static int read_items(struct import *import, struct form_reader *reader, struct 
     struct form_item item;
     struct error why;
     int64_t n_bad = 0;
+    bool is_plain = str_ends(str_of(import->path), ".jsonl"); /* places are bytes of the file */
     int rc;
 
     while ((rc = form_next(reader, &item, &why, err)) == 1) {
         if (item.is_damage && note_bad(import, &why, &n_bad, err) != OK)
             return err->status;
         import->n_rows += !item.is_damage;
+        if (is_plain && import->progress && import->n_rows % 256 == 0)
+            import->progress(import->progress_ctx, item.place.at);
         if (import->n_rows % 256 == 0 && import_is_cancelled(import))
             return error_set(err, E_CANCELLED, "cancelled");
     }

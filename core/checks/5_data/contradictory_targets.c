@@ -196,6 +196,8 @@ static double unseen_rate(int64_t n_clean)
 
 static int judge_clean(struct check_ctx *ctx, const struct data_facts *data)
 {
+    if (data->is_partial && data->n_rows == data->n_file_rows)
+        return check_unknown(ctx, "rows that can all be read: %s", data->missing ? data->missing : "stopped");
     if (data->is_partial) {
         check_unknown(ctx, "the rest of the rows: %lld of %lld were read (%s)", (long long)data->n_rows,
                       (long long)data->n_file_rows, data->missing ? data->missing : "stopped");
