@@ -1,5 +1,6 @@
 /* The evals pane: a row for each suite and candidate, its difference to the base with the 95 % interval
- * drawn as a whisker around 0, what that many items can show, and on Enter the items that flipped. */
+ * drawn as a whisker around 0, what that many items can show, and on Enter the power curve and the items
+ * that flipped. Where the pane is narrow the whisker stands under the names. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,20 +8,23 @@
 #include "core/facts/eval_suites.h"
 #include "core/facts/judgements.h"
 #include "core/stats/paired.h"
+#include "views/length_bars.h"
+#include "views/power_curve.h"
 #include "views/registry.h"
 #include "views/scroll.h"
 
 enum { ACT_OPEN, ACT_LEFT, ACT_RIGHT };
 
 static const struct action ACTIONS[] = {
-    {ACT_OPEN, "flips", "Enter", "the items that only one of the two got right, or no longer"},
+    {ACT_OPEN, "flips", "Enter", "the power curve, and the items that only one of the two got right"},
     MOTION_ACTIONS,
     {ACT_LEFT, "scroll-left", "Left", "sideways to the left"},
     {ACT_RIGHT, "scroll-right", "Right", "sideways to the right"},
     {0, NULL, NULL, NULL},
 };
 
-enum { MIN_WHISKER = 11, MAX_WHISKER = 81, MAX_FLIPS = 2000, NUMBERS = 26, BOUNDS = 14 };
+enum { MIN_WHISKER = 11, GOOD_WHISKER = 31, MAX_WHISKER = 81, MAX_FLIPS = 2000, NUMBERS = 26, BOUNDS = 14,
+       NARROW_NUMBERS = 21, SHORT = 70 };
 
 /* One difference with its interval, of a suite or of judgements. */
 struct effect {
@@ -47,6 +51,7 @@ struct state {
     ptrdiff_t open;             /* whose flips are shown, -1 none */
     double range;               /* of the whiskers: -range to range */
     int suite_cells, model_cells;
+    bool is_narrow;             /* names and numbers on a line of their own */
     int whisker;                /* cells, odd: 0 stands in the middle */
     bool is_loaded;
     size_t n_alone;             /* suites without the other side */
@@ -204,6 +209,21 @@ static const char *finished(struct view *view, struct buf *out)
     return text;
 }
 
+/* Of a path the checkpoint, or whatever it ends with. */
+static const char *short_name(const char *model)
+{
+    const char *slash = strrchr(model, '/');
+
+    return slash && slash[1] ? slash + 1 : model;
+}
+
+static void put_interval(const struct view *view, struct buf *out, const struct effect *e)
+{
+    put_whisker(view, out, e);
+    if (isfinite(e->low))
+        buf_printf(out, " %+.1f %+.1f", 100.0 * e->low, 100.0 * e->high);
+}
+
 static void add_effect(struct view *view, size_t i)
 {
     const struct state *state = view->state;
@@ -211,34 +231,91 @@ static void add_effect(struct view *view, size_t i)
     struct buf out;
 
     buf_init(&out, 1 << 14);
-    put_cell(view, &out, e->suite, state->suite_cells);
-    put_cell(view, &out, e->model, state->model_cells);
-    buf_printf(&out, "%6lld %5.1f %5.1f %+6.1f ", (long long)e->n, 100.0 * e->base,
-               100.0 * e->tuned, 100.0 * e->d);
-    put_whisker(view, &out, e);
-    if (isfinite(e->low))
-        buf_printf(&out, " %+.1f %+.1f", 100.0 * e->low, 100.0 * e->high);
+    if (state->is_narrow) {
+        int room = view->columns - state->model_cells - 14;
+
+        buf_str(&out, canvas_cut(view->canvas, str_of(e->suite), room));
+        buf_puts(&out, "  ");
+        buf_str(&out, canvas_cut(view->canvas, str_of(short_name(e->model)), state->model_cells));
+        buf_printf(&out, "  %lld %s", (long long)e->n, e->judged ? "judged" : "items");
+        add_line(view, i, style_of(e), finished(view, &out));
+        buf_init(&out, 1 << 14);
+        buf_printf(&out, "  %5.1f %5.1f %+6.1f ", 100.0 * e->base, 100.0 * e->tuned, 100.0 * e->d);
+    } else {
+        put_cell(view, &out, e->suite, state->suite_cells);
+        put_cell(view, &out, short_name(e->model), state->model_cells);
+        buf_printf(&out, "%6lld %5.1f %5.1f %+6.1f ", (long long)e->n, 100.0 * e->base,
+                   100.0 * e->tuned, 100.0 * e->d);
+    }
+    put_interval(view, &out, e);
     add_line(view, i, style_of(e), finished(view, &out));
+}
+
+static double discordance_of(const struct effect *e)
+{
+    return e->pair ? eval_discordance(e->pair) : 1.0;
 }
 
 static void add_power(struct view *view, size_t i)
 {
     const struct state *state = view->state;
     const struct effect *e = &state->effects[i];
-    double share = e->pair ? eval_discordance(e->pair) : 1.0;
+    double share = discordance_of(e);
     double visible = smallest_effect((double)e->n, share), need = items_needed(e->d, share);
-    const char *more = "";
+    const char *more = "", *what = e->judged ? "judgements" : "items";
 
     if (e->why_not) {
         add_line(view, i, STYLE_UNKNOWN, arena_printf(view->arena, "  not compared: %s", e->why_not));
         return;
     }
+    if (e->pair && e->pair->is_variant) {
+        add_line(view, i, STYLE_DIM, "  another measure of the same items: not counted again");
+        return;
+    }
+    bool is_short = view->columns < SHORT;
     if (isfinite(need) && e->low <= 0.0 && e->high >= 0.0)
-        more = arena_printf(view->arena, "; %.1f points need %.0f", fabs(100.0 * e->d), need);
+        more = arena_printf(view->arena, is_short ? "; %.1f need %.0f" : "; %.1f points need %.0f",
+                            fabs(100.0 * e->d), need);
+    if (is_short) {
+        add_line(view, i, STYLE_DIM,
+                 arena_printf(view->arena, "  %s see %.1f points%s%s", what, 100.0 * visible, more,
+                              e->pair && !e->pair->is_paired ? "; not paired" : ""));
+        return;
+    }
     add_line(view, i, STYLE_DIM,
-             arena_printf(view->arena, "  %lld %s see %.1f points or more%s%s", (long long)e->n,
-                          e->judged ? "judgements" : "items", 100.0 * visible, more,
-                          e->pair && !e->pair->is_paired ? "; not paired" : ""));
+             arena_printf(view->arena, "  %lld %s see %.1f points or more%s%s", (long long)e->n, what,
+                          100.0 * visible, more, e->pair && !e->pair->is_paired ? "; not paired" : ""));
+}
+
+/* The curve with this run on it, and what its marks are. */
+static void add_curve(struct view *view, size_t i)
+{
+    const struct state *state = view->state;
+    const struct effect *e = &state->effects[i];
+    const struct power_curve curve = {(double)e->n, e->d, discordance_of(e)};
+    double visible = smallest_effect(curve.n, curve.discordance);
+    double need = items_needed(curve.d, curve.discordance);
+    bool ascii = view->desk->ascii;
+    const char *row, *what = e->judged ? "judgements" : "items";
+
+    if (e->why_not || !power_curve_row(&curve, 0, view->columns - 1, ascii, view->arena))
+        return;
+    add_line(view, i, STYLE_STRONG, "points that can be seen (80 % power) by items");
+    for (int k = 0; k < POWER_ROWS; k++)
+        if ((row = power_curve_row(&curve, k, view->columns - 1, ascii, view->arena)) != NULL)
+            add_line(view, i, STYLE_TEXT, row);
+    if (e->d != 0.0)
+        add_line(view, i, STYLE_TEXT,
+                 arena_printf(view->arena, "%s this run: %lld %s, %+.1f points%s",
+                              ascii ? "#" : "\xe2\x97\x86", (long long)e->n, what, 100.0 * e->d,
+                              fabs(e->d) < visible ? ", below the curve" : ""));
+    if (isfinite(need))
+        add_line(view, i, STYLE_TEXT,
+                 arena_printf(view->arena, "%s %.1f points need %.0f", ascii ? "o" : "\xe2\x97\x8b",
+                              fabs(100.0 * e->d), need));
+    add_line(view, i, STYLE_DIM,
+             arena_printf(view->arena, "%s %lld %s see %.1f points or more", ascii ? "*" : "\xe2\x80\xa2",
+                          (long long)e->n, what, 100.0 * visible));
 }
 
 /* ---- Flips ---- */
@@ -279,8 +356,14 @@ static void add_lengths(struct view *view, size_t i)
     add_line(view, i, STYLE_TEXT,
              arena_printf(view->arena, "  answers %.2f times as long (mean %.0f and %.0f)",
                           judged->ratio, judged->mean_candidate, judged->mean_base));
+    struct length_bins bins = judged_length_bins(judged);
+    for (int k = 0; k < LENGTH_BINS; k++) {
+        const char *bar = length_bar(&bins, k, view->columns, view->desk->ascii, view->arena);
+        if (bar)
+            add_line(view, i, STYLE_TEXT, bar);
+    }
     add_line(view, i, STYLE_TEXT,
-             arena_printf(view->arena, "  of about equal length: %.3g of %lld won (95 %%: %.1f to %.1f %%)",
+             arena_printf(view->arena, "  equally long: %.3g of %lld won (95 %%: %.1f to %.1f %%)",
                           judged->matched_wins, (long long)judged->n_matched,
                           100.0 * judged->matched.low, 100.0 * judged->matched.high));
     if (judged_controlled(judged, &fit))
@@ -289,18 +372,38 @@ static void add_lengths(struct view *view, size_t i)
                               100.0 * fit.rate, 100.0 * fit.interval.low, 100.0 * fit.interval.high));
 }
 
+static void add_runs(struct view *view, size_t i, const struct eval_suite *suite,
+                     const struct eval_spread *runs)
+{
+    if (runs->n > 1)
+        add_line(view, i, STYLE_TEXT,
+                 arena_printf(view->arena, "  %s: %zu seeds, %.1f to %.1f %%, SD %.1f points",
+                              short_name(suite->model), runs->n, 100.0 * runs->low, 100.0 * runs->high,
+                              100.0 * runs->sd));
+    if (eval_missing(suite) > 0)
+        add_line(view, i, STYLE_WARN,
+                 arena_printf(view->arena, "  %s: %lld items without a result (NaN, null)",
+                              short_name(suite->model), (long long)eval_missing(suite)));
+}
+
 static void add_details(struct view *view, size_t i)
 {
     const struct state *state = view->state;
     const struct effect *e = &state->effects[i];
 
+    add_curve(view, i);
+    if (e->pair) {
+        add_runs(view, i, e->pair->base, &e->pair->base_runs);
+        add_runs(view, i, e->pair->candidate, &e->pair->candidate_runs);
+    }
     if (e->judged) {
         add_lengths(view, i);
         return;
     }
     if (!e->pair->is_paired) {
         add_line(view, i, STYLE_DIM,
-                 "  no items of both models: flips need item_id and correct of each");
+                 view->columns < SHORT ? "  flips need item_id and correct of each"
+                                       : "  no items of both models: flips need item_id and correct of each");
         return;
     }
     add_line(view, i, STYLE_STRONG,
@@ -331,9 +434,13 @@ static const char *head_of(struct view *view)
     snprintf(left, sizeof left, "-%.0f", 100.0 * state->range);
     snprintf(right, sizeof right, "+%.0f", 100.0 * state->range);
     buf_init(&out, 1 << 12);
-    put_cell(view, &out, "suite", state->suite_cells);
-    put_cell(view, &out, "candidate", state->model_cells);
-    buf_puts(&out, "     n  base   now points ");
+    if (state->is_narrow) {
+        buf_puts(&out, "   base   now points ");
+    } else {
+        put_cell(view, &out, "suite", state->suite_cells);
+        put_cell(view, &out, "candidate", state->model_cells);
+        buf_puts(&out, "     n  base   now points ");
+    }
     size_t middle = (size_t)state->whisker / 2;
     buf_puts(&out, left);
     buf_repeat(&out, ' ', middle - strlen(left));
@@ -344,14 +451,32 @@ static const char *head_of(struct view *view)
     return finished(view, &out);
 }
 
+static int longest(const struct view *view, bool is_suite, int least)
+{
+    const struct state *state = view->state;
+    int most = least;
+
+    for (size_t i = 0; i < state->n_effects; i++) {
+        const struct effect *e = &state->effects[i];
+        int n = canvas_width(view->canvas, str_of(is_suite ? e->suite : short_name(e->model)));
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* One line for each where the whisker has room beside the names, else two; the whisker has the rest. */
 static void set_width(struct view *view)
 {
     struct state *state = view->state;
-    bool is_wide = view->columns >= 110;
+    int suite = longest(view, true, 5), model = longest(view, false, 9);
+    int rest = view->columns - suite - model - 2 - NUMBERS - BOUNDS;
 
-    state->suite_cells = is_wide ? 24 : 14;
-    state->model_cells = is_wide ? 20 : 10;
-    int rest = view->columns - state->suite_cells - state->model_cells - 2 - NUMBERS - BOUNDS;
+    state->is_narrow = rest < GOOD_WHISKER;
+    state->suite_cells = suite;
+    state->model_cells = state->is_narrow && model > view->columns / 3 ? view->columns / 3 : model;
+    if (state->is_narrow)
+        rest = view->columns - NARROW_NUMBERS - BOUNDS;
     rest = rest < MIN_WHISKER ? MIN_WHISKER : rest > MAX_WHISKER ? MAX_WHISKER : rest;
     state->whisker = rest % 2 ? rest : rest - 1;
 }

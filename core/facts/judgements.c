@@ -132,6 +132,24 @@ bool judged_pairs_read(const struct run_facts *facts, struct arena *arena,
     return true;
 }
 
+struct length_bins judged_length_bins(const struct judged_pair *pair)
+{
+    struct length_bins bins = {.from = {0.0, 0.5, 0.9, 1.1, 1.5, 2.0, 3.0}};
+
+    for (int64_t i = 0; i < pair->n_lengths; i++) {
+        double base = pair->length_base[i], ratio = base > 0.0 ? pair->length_candidate[i] / base : INFINITY;
+        int bin = LENGTH_BINS - 1;
+
+        if (base == 0.0 && pair->length_candidate[i] == 0.0)
+            ratio = 1.0;
+        while (bin > 0 && ratio < bins.from[bin])
+            bin--;
+        bins.n[bin]++;
+        bins.wins[bin] += pair->score[i];
+    }
+    return bins;
+}
+
 bool judged_controlled(const struct judged_pair *pair, struct length_controlled *out)
 {
     return length_controlled(pair->length_base, pair->length_candidate, pair->score,

@@ -30,6 +30,15 @@ struct judged_pair {
 /* In the order in which they appear. False without memory. */
 bool judged_pairs_read(const struct run_facts *facts, struct arena *arena,
                        struct judged_pair **pairs, size_t *n);
+enum { LENGTH_BINS = 7 };
+/* How much longer the candidate's answer is than the base's: the ends of the bins as ratios, and of each bin
+ * how many judgements it has and how many of them (ties half) the candidate won. */
+struct length_bins {
+    double from[LENGTH_BINS];           /* 0 for the first; each goes up to the next one's */
+    int64_t n[LENGTH_BINS];
+    double wins[LENGTH_BINS];
+};
+struct length_bins judged_length_bins(const struct judged_pair *pair);
 /* F18 on the judgements with both lengths; takes a while. False: refused, or without memory. */
 bool judged_controlled(const struct judged_pair *pair, struct length_controlled *out);
 

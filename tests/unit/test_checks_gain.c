@@ -229,6 +229,7 @@ static void longer_answers_that_win_only_by_length_fail(void **state)
     judged_expect(run, &check_length_only_gain, VERDICT_FAIL, &result);
     assert_non_null(judged_with_text(&result, "times as long as those of base"));
     assert_non_null(judged_with_text(&result, "of 40 pairs"));
+    assert_non_null(judged_with_text(&result, "0.9-1.1x ###          40, won 50 %"));
     judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
     fake_run_free(run);
 }

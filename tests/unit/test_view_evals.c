@@ -59,8 +59,10 @@ static void whiskers_show_0_and_the_power(void **state)
 
     pane->desk.ascii = true;
     pane_load(pane, 20, 78);
-    assert_true(shows(pane, "tickets        ft             40  25.0  52.5  +27.5"));
-    assert_true(shows(pane, "|[-*-] +12.0 +43.0")); /* leaves 0 out */
+    assert_true(shows(pane, "tickets  ft  40 items"));
+    assert_true(shows(pane, "   25.0  52.5  +27.5 "));
+    assert_true(shows(pane, "|     [------*------]")); /* leaves 0 out */
+    assert_true(shows(pane, " +12.0 +43.0"));
     assert_true(shows(pane, "100 items see 12.4 points or more; 2.0 points need 3923; not paired"));
     assert_true(shows(pane, "1 suite stands without a result of the other side"));
     assert_false(shows(pane, "\x1b"));
@@ -78,6 +80,62 @@ static void enter_lists_the_flips_and_takes_them_away(void **state)
     assert_true(shows(pane, "+ gained q10  0 to 1"));
     pane_act(pane, "flips");
     assert_false(shows(pane, "gained q10"));
+}
+
+static void a_narrow_pane_cuts_no_number(void **state)
+{
+    struct pane *pane = *state;
+
+    pane_load(pane, 20, 51);
+    assert_true(shows(pane, "tickets  ft  40 items"));
+    assert_true(shows(pane, "   25.0  52.5  +27.5 "));
+    assert_true(shows(pane, " +12.0 +43.0"));
+    assert_true(shows(pane, "  items see 12.4 points; 2.0 need 3923; not paired"));
+}
+
+static void a_wide_pane_has_a_line_for_each(void **state)
+{
+    struct pane *pane = *state;
+
+    pane_load(pane, 20, 120);
+    assert_true(shows(pane, "ft            40  25.0  52.5  +27.5"));
+}
+
+static void the_power_curve_marks_this_run(void **state)
+{
+    struct pane *pane = *state;
+
+    pane->desk.ascii = true;
+    pane_load(pane, 60, 78);
+    for (int i = 0; i < 3; i++)
+        pane_act(pane, "down"); /* the suite without pairs */
+    pane_act(pane, "flips");
+    assert_true(shows(pane, "points that can be seen (80 % power) by items"));
+    assert_true(shows(pane, "# this run: 100 items, +2.0 points, below the curve"));
+    assert_true(shows(pane, "o 2.0 points need 3923"));
+    assert_true(shows(pane, "* 100 items see 12.4 points or more"));
+    assert_true(shows(pane, "*o*"));
+}
+
+static void enter_on_judgements_shows_which_length_won(void **state)
+{
+    struct judgement judged[60];
+    struct pane *pane = pane_new(&view_evals);
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        judged[i] = (struct judgement){.source_id = 1, .ord = i, .base = "base", .candidate = "ft",
+                                       .length_base = 100, .length_candidate = i < 20 ? 100 : 160,
+                                       .score = i < 10 || i >= 20, .step = NONE, .line = i + 1};
+    fake_judgements(pane->run, judged, 60);
+    pane_usual_checklist(pane);
+    pane_facts(pane);
+    pane->desk.ascii = true;
+    pane_load(pane, 40, 51);
+    pane_act(pane, "flips");
+    assert_true(shows(pane, "  0.9-1.1x ########### 20, won 50 %"));
+    assert_true(shows(pane, "  1.5-2.0x ##################### 40, won 100 %"));
+    pane_free(pane);
 }
 
 static void any_size_does_no_harm(void **state)
@@ -104,7 +162,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whiskers_show_0_and_the_power, set_up, tear_down),
         cmocka_unit_test_setup_teardown(enter_lists_the_flips_and_takes_them_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_narrow_pane_cuts_no_number, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wide_pane_has_a_line_for_each, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_power_curve_marks_this_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_size_does_no_harm, set_up, tear_down),
+        cmocka_unit_test(enter_on_judgements_shows_which_length_won),
         cmocka_unit_test(an_empty_run_says_what_to_import),
     };
 

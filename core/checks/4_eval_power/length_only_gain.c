@@ -1,7 +1,7 @@
 /* C4.2: is a judged gain explained by longer answers? The ratio of the lengths first, then the pairs of
  * about equal length, then the win rate at equal length (F18). */
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/checks/check.h"
@@ -10,32 +10,29 @@
 static const double LONGER = 1.2;
 enum { MIN_JUDGED = LENGTH_CONTROLLED_MIN, MIN_MATCHED = 20 };
 
-static int by_value(const void *a, const void *b)
+/* How many times as long, and how often that won: a line for each bin that has any. */
+static void show_lengths(struct check_ctx *ctx, const struct judged_pair *pair)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    struct length_bins bins = judged_length_bins(pair);
+    int64_t most = 1;
 
-    return (x > y) - (x < y);
-}
+    for (int i = 0; i < LENGTH_BINS; i++)
+        most = bins.n[i] > most ? bins.n[i] : most;
+    for (int i = 0; i < LENGTH_BINS; i++) {
+        char range[32], bar[13] = "";
+        size_t cells = (size_t)((12 * bins.n[i] + most - 1) / most);
 
-/* Nearest rank. */
-static double at_share(const double *sorted, size_t n, double share)
-{
-    size_t rank = (size_t)ceil(share * (double)n);
-
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-static void show_lengths(struct check_ctx *ctx, const char *model, const double *lengths, size_t n)
-{
-    double *sorted = arena_array(ctx->arena, n, sizeof *sorted);
-
-    if (!sorted || n == 0)
-        return;
-    memcpy(sorted, lengths, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
-    evidence_add(ctx, "number", "lengths of %s: 10 %% at %.0f, 25 %% %.0f, half %.0f, 75 %% %.0f, 90 %% %.0f",
-                 model, at_share(sorted, n, 0.10), at_share(sorted, n, 0.25), at_share(sorted, n, 0.5),
-                 at_share(sorted, n, 0.75), at_share(sorted, n, 0.90));
+        if (bins.n[i] == 0)
+            continue;
+        memset(bar, '#', cells);
+        bar[cells] = '\0';
+        if (i + 1 < LENGTH_BINS)
+            snprintf(range, sizeof range, "%.1f-%.1fx", bins.from[i], bins.from[i + 1]);
+        else
+            snprintf(range, sizeof range, ">=%.1fx", bins.from[i]);
+        (void)evidence_add(ctx, "number", "%-8s %-12s %lld, won %.0f %%", range, bar,
+                           (long long)bins.n[i], 100.0 * bins.wins[i] / (double)bins.n[i]);
+    }
 }
 
 static void show(struct check_ctx *ctx, const struct judged_pair *pair,
@@ -48,8 +45,7 @@ static void show(struct check_ctx *ctx, const struct judged_pair *pair,
                                          pair->mean_candidate, pair->mean_base);
     e->source_id = pair->source_id;
     e->line = pair->line;
-    show_lengths(ctx, pair->base, pair->length_base, (size_t)pair->n_lengths);
-    show_lengths(ctx, pair->candidate, pair->length_candidate, (size_t)pair->n_lengths);
+    show_lengths(ctx, pair);
     evidence_number(ctx, 100.0 * pair->rate, 50.0, "wins %.1f %% of %lld (95 %%: %.1f to %.1f)",
                     100.0 * pair->rate, (long long)pair->n, 100.0 * pair->interval.low,
                     100.0 * pair->interval.high);
@@ -146,7 +142,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_length_only_gain = {
     .id = "length-only-gain",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The preference is not explained by length",
