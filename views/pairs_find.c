@@ -239,7 +239,9 @@ static const char *row_title(const struct view *view, const struct dataset *data
                              const char *what)
 {
     const struct source *source = facts_source(view->desk->facts, dataset->source_id);
-    const char *name = leaks_dataset_is_facts(dataset) ? dataset->name : source ? last_name(source->path) : "";
+    const char *name = leaks_dataset_is_facts(dataset) ? dataset->name
+                       : source                        ? last_name(source->path)
+                                                       : "";
 
     return arena_printf(view->arena, "%s row %lld%s", name, (long long)row, what);
 }

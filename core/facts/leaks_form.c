@@ -343,6 +343,8 @@ static int run_passes(struct passes *p, struct error *err)
                                             .spill = p->form->spill};
     int rc = take_common(p, err);
 
+    if (form_n_files(p->folder, FORM_CANDIDATES) == 0)
+        set_trouble(p, "no candidates-* beside " FORM_NAME ": only equal rows were looked for");
     if (rc == OK)
         rc = read_rows(p, err);
     if (rc == OK)

@@ -463,6 +463,58 @@ static void rows_and_facts_are_not_mixed(void **state)
     assert_true(leaks_have_side(both->form->facts, "test"));
 }
 
+/* Without the texts nothing is compared, and that is no clean bill. */
+static void facts_without_candidates_are_not_whole(void **state)
+{
+    struct both *both = *state;
+
+    write_splits(both);
+    make_facts(both, true);
+    assert_int_equal(remove(facts_path(both, "candidates-00000.jsonl")), 0);
+    imported_run_read(both->form);
+    const struct leaks *leaks = leaks_of(both->form);
+    assert_non_null(strstr(leaks->trouble, "candidates"));
+    assert_int_equal(leaks->sets[0].n_exact, 20);
+    assert_int_equal(leaks->sets[0].n_near, 20);
+}
+
+static void change_a_byte(const struct both *both, const char *name, struct random *random)
+{
+    FILE *file = fopen(facts_path(both, name), "r+");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long n = ftell(file);
+    assert_true(n > 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(fseek(file, (long)random_below(random, (uint64_t)n), SEEK_SET), 0);
+        fputc((int)random_below(random, 256), file);
+    }
+    fclose(file);
+}
+
+/* Whatever stands in the files: what is left is judged, and nothing breaks. */
+static void hostile_facts_do_no_harm(void **state)
+{
+    static const char *const NAMES[] = {"rows-00000.jsonl", "candidates-00000.jsonl", "facts.json"};
+    struct both *both = *state;
+    struct random random;
+
+    random_seed(&random, 9);
+    write_splits(both);
+    make_facts(both, true);
+    for (int i = 0; i < 40; i++) {
+        const struct data_facts *data;
+        const struct leaks *leaks;
+        struct error err;
+
+        change_a_byte(both, NAMES[i < 15 ? 0 : i < 30 ? 1 : 2], &random);
+        imported_run_read(both->form);
+        (void)!data_facts_now(both->form->facts, &data, &err);
+        (void)!leaks_now(both->form->facts, &leaks, &err);
+    }
+}
+
 static void what_needs_the_rows_says_so(void **state)
 {
     struct both *both = *state;
@@ -495,6 +547,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_candidate_is_told_and_not_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_are_missing_make_it_partial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_and_facts_are_not_mixed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(facts_without_candidates_are_not_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hostile_facts_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_needs_the_rows_says_so, set_up, tear_down),
     };
 

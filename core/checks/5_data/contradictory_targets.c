@@ -207,6 +207,10 @@ static int judge_clean(struct check_ctx *ctx, const struct data_facts *data)
                        (long long)data->n_groups, 100.0 * unseen_rate(data->n_groups));
         return OK;
     }
+    if (data->limits && data->n_not_compared)
+        return check_unknown(ctx, "the texts of %lld repeated inputs, which are not among the candidates of "
+                                  "the facts",
+                             (long long)data->n_not_compared);
     if (data->n_groups == 0)
         return check_pass(ctx, CONFIDENCE_CERTAIN, "no input stands in two of the %lld rows",
                           (long long)data->n_rows);
