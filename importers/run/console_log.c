@@ -21,6 +21,7 @@
 #include "importers/run/console_ranks.h"
 #include "importers/run/console_split.h"
 #include "importers/run/console_table.h"
+#include "importers/run/console_wrap.h"
 
 #define MAX_RANKS     4096
 #define MAX_CUT_NOTES 3
@@ -35,7 +36,8 @@ struct reader {
     struct console_progress progress;
     struct console_table table; /* the one that is being read */
     struct console_loop loop;
-    struct buf stripped, last_line;
+    struct console_wrap wrap;
+    struct buf stripped, unwrapped;
     int64_t last_line_number, last_line_byte, n_lines, n_pieces;
     int n_cut;
     bool has_marker; /* something said that a training ran */
@@ -301,16 +303,6 @@ static void see_rank(struct reader *reader, struct str rank)
     *word |= bit;
 }
 
-static bool is_blank(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] != ' ' && text.p[i] != '\t') {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void keep_last_line(struct reader *reader, const struct console_piece *piece)
 {
     reader->last_line_number = piece->line;
@@ -364,7 +356,7 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
         console_strip(&reader->stripped, piece->text);
         line.text = buf_view(&reader->stripped);
     }
-    if (is_blank(line.text)) {
+    if (str_trim(line.text).n == 0) {
         return OK;
     }
     keep_last_line(reader, piece);
@@ -397,6 +389,21 @@ static int see_piece(struct reader *reader, const struct console_piece *piece, s
     return rc == OK ? see_loop(reader, &line, &has_row, err) : rc; /* behind a logger's head */
 }
 
+/* A piece of a wrapped line is a text that may hold several. */
+static int see_wrapped(struct reader *reader, const struct console_piece *piece, struct error *err)
+{
+    struct console_piece part = *piece;
+    struct str rest = console_wrap_open(&reader->wrap, piece->text, &reader->unwrapped);
+    int rc = OK;
+    while (rest.n > 0 && rc == OK) {
+        size_t n = console_piece_end(rest.p, rest.n, &part.has_escape);
+        part.text = str_first(rest, n);
+        rest = str_skip(rest, n < rest.n ? n + 1 : n);
+        rc = n > 0 ? see_piece(reader, &part, err) : OK;
+    }
+    return rc;
+}
+
 /* ---- The whole ---- */
 
 static int note_cut(struct reader *reader, const struct console_piece *piece, struct error *err)
@@ -419,7 +426,8 @@ static int read_pieces(struct reader *reader, struct error *err)
                 return rc;
             }
         }
-        rc = see_piece(reader, &piece, err);
+        rc = reader->wrap.kind == WRAP_NONE ? see_piece(reader, &piece, err)
+                                            : see_wrapped(reader, &piece, err);
         if (rc != OK) {
             return rc;
         }
@@ -508,17 +516,18 @@ static int finish(struct reader *reader, struct source_file *file, struct error 
 static int open_reader(struct reader *reader, struct source_file *file, struct error *err)
 {
     buf_init(&reader->stripped, CONSOLE_LINE_BYTES);
+    buf_init(&reader->unwrapped, CONSOLE_LINE_BYTES);
     buf_init(&reader->first_rank, 128);
-    reader->knows_rank = console_rank_0_has_rows(file);
-    if (reader->knows_rank)
-        buf_puts(&reader->first_rank, "0");
     console_split_open(&reader->split, file);
     reader->table.total = NONE;
     reader->row = malloc(sizeof *reader->row);
     if (reader->row == NULL) {
         return error_set(err, E_NOMEM, "no memory for a metric row");
     }
-    int rc = console_patterns_open(&reader->patterns, err);
+    int rc = console_wrap_find_in(&reader->wrap, file, err);
+    reader->knows_rank = rc == OK && reader->wrap.kind == WRAP_NONE && console_rank_0_has_rows(file);
+    buf_puts(&reader->first_rank, reader->knows_rank ? "0" : "");
+    rc = rc == OK ? console_patterns_open(&reader->patterns, err) : rc;
     struct sink *sink = reader->import->sink;
     rc = rc == OK ? console_events_open(&reader->events, sink, err) : rc;
     rc = rc == OK ? console_tracebacks_open(&reader->tracebacks, &reader->events, err) : rc;
@@ -533,6 +542,7 @@ static void close_reader(struct reader *reader)
     console_patterns_close(reader->patterns);
     console_split_close(&reader->split);
     buf_free(&reader->stripped);
+    buf_free(&reader->unwrapped);
     buf_free(&reader->first_rank);
     free(reader->row);
     free(reader);
@@ -561,7 +571,7 @@ static int run(struct import *import, struct error *err)
     struct source_file *file = NULL;
     struct error why = {0};
     bool is_odd;
-    int rc = import_oddity(import, &is_odd, err);
+    int rc = console_look_whether_odd(import, &is_odd, err);
     if (rc != OK || is_odd) {
         return rc;
     }
@@ -579,7 +589,7 @@ const struct importer importer_console_log = {
     .title = "console output of a training or serving process",
     .hint = "train.log, nohup.out, slurm-*.out, stderr.log, a notebook's output",
     .supplies = NEEDS_LOG | NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
-    .version = 3,
+    .version = 4,
     .role = "log",
     .probe = console_probe,
     .run = run,

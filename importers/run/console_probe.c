@@ -7,6 +7,7 @@
 
 #include "core/read/source.h"
 #include "importers/run/console_loop.h"
+#include "importers/run/console_wrap.h"
 
 #define ENOUGH_ROWS 3 /* lines of a training loop that prose does not have */
 
@@ -145,29 +146,75 @@ static bool is_json(struct str head)
                             : text.p[1] == '{' || text.p[1] == '\n';
 }
 
+static int probe_text(struct str name, struct str head)
+{
+    bool is_named = is_log_name(name) && !is_side_log(name);
+    bool is_capture = str_ends(name, ".md") && has_redrawn_bar(head);
+    if ((ends_as(name, not_logs, sizeof not_logs / sizeof not_logs[0]) && !is_capture) ||
+        is_side_log(name) || is_json(head)) {
+        return 0;
+    }
+    size_t n = count_markers(head) + has_bar(head);
+    if (is_named) {
+        return n > 0 ? 90 : 55;
+    }
+    n = count_own_markers(head) + has_bar(head);
+    if (n == 0 && console_loop_count(head, ENOUGH_ROWS) == ENOUGH_ROWS) {
+        return 60;
+    }
+    return n > 1 ? 75 : n == 1 ? 45 : 0;
+}
+
+/* The head without what a logger of the machine put around its lines. */
+static int probe_wrapped(const struct peek *peek, const struct console_wrap *wrap)
+{
+    struct buf text, scratch;
+    struct str rest = peek->head, line;
+    buf_init(&text, 2 * WRAP_HEAD_BYTES);
+    buf_init(&scratch, WRAP_HEAD_BYTES);
+    while (str_split(&rest, '\n', &line)) {
+        buf_str(&text, console_wrap_open(wrap, line, &scratch));
+        buf_puts(&text, "\n");
+    }
+    int score = probe_text(str_of(peek->name), buf_view(&text));
+    buf_free(&text);
+    buf_free(&scratch);
+    return score;
+}
+
 int console_probe(const struct peek *peek)
 {
     struct str name = str_of(peek->name);
     enum source_oddity oddity = source_oddity(peek->head);
+    struct console_wrap wrap;
     bool is_named = is_log_name(name) && !is_side_log(name);
     if (oddity == ODDITY_EMPTY || oddity == ODDITY_LFS_POINTER) {
         return is_named ? 30 : 0;
     }
-    bool is_capture = str_ends(name, ".md") && has_redrawn_bar(peek->head);
-    if ((ends_as(name, not_logs, sizeof not_logs / sizeof not_logs[0]) && !is_capture) ||
-        is_side_log(name) || is_json(peek->head)) {
-        return 0;
+    console_wrap_find(&wrap, str_first(peek->head, WRAP_HEAD_BYTES));
+    bool is_docker = wrap.kind == WRAP_DOCKER;
+    if (wrap.kind == WRAP_UTF16 || is_docker) {
+        int score = probe_wrapped(peek, &wrap);
+        return is_docker && score > 0 && score < 85 ? 85 : score;
     }
-    size_t n = count_markers(peek->head) + has_bar(peek->head);
     if (oddity == ODDITY_BINARY) {
-        return is_named && n > 0 ? 40 : 0;
+        return is_named && count_markers(peek->head) + has_bar(peek->head) > 0 ? 40 : 0;
     }
-    if (is_named) {
-        return n > 0 ? 90 : 55;
-    }
-    n = count_own_markers(peek->head) + has_bar(peek->head);
-    if (n == 0 && console_loop_count(peek->head, ENOUGH_ROWS) == ENOUGH_ROWS) {
-        return 60;
-    }
-    return n > 1 ? 75 : n == 1 ? 45 : 0;
+    return wrap.kind == WRAP_NONE ? probe_text(name, peek->head) : probe_wrapped(peek, &wrap);
+}
+
+/* UTF-16 is no reason to leave a log alone: PowerShell redirects into it. */
+int console_look_whether_odd(struct import *import, bool *is_odd, struct error *err)
+{
+    struct source_file *file = NULL;
+    struct error why = {0};
+    char head[512];
+    size_t n = 0;
+    int rc = source_open(&file, import->path, &why);
+    rc = rc == OK ? source_at(file, 0, head, sizeof head, &n, &why) : rc;
+    source_close(file);
+    *is_odd = false;
+    return rc == OK && console_wrap_is_utf16(str_from(head, n))
+               ? OK
+               : import_oddity(import, is_odd, err);
 }

@@ -5,5 +5,7 @@
 #include "importers/importer.h"
 
 int console_probe(const struct peek *peek);
+/* As import_oddity, but UTF-16 is let through. */
+MUST_CHECK int console_look_whether_odd(struct import *import, bool *is_odd, struct error *err);
 
 #endif
