@@ -369,7 +369,7 @@ static int damage(const struct form_reader *reader, int64_t line, struct form_it
         error_set(why, status, "%s %s %lld: %s", name_of(reader, reader->open_file), unit,
                   (long long)line, message);
     error_at(why, NULL, line, NONE);
-    out->is_damage = true;
+    *out = (struct form_item){.is_damage = true};
     return 1;
 }
 
