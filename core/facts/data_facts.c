@@ -165,17 +165,28 @@ static int by_path(const void *pa, const void *pb)
     return order || !a->split || !b->split ? order : strcmp(a->split, b->split);
 }
 
+/* Are there facts of more rows than are here? Facts of the same rows say less than they. */
+static bool has_more_facts(const struct run_facts *facts)
+{
+    int64_t rows = 0, elsewhere = 0;
+
+    for (size_t i = 0; i < facts->n_datasets; i++)
+        if (is_training(&facts->datasets[i]) && !is_copy(facts, i))
+            *(is_form(&facts->datasets[i], "facts") ? &elsewhere : &rows) += facts->datasets[i].n_rows;
+    return elsewhere > rows;
+}
+
 /* The training files of the form that most rows have: those of another stage are another task. */
 static size_t find_files(const struct run_facts *facts, struct data_file *files,
                          struct arena *arena)
 {
     const struct dataset *main_set = NULL;
+    bool has_facts = has_more_facts(facts);
     size_t n = 0;
 
     for (size_t i = 0; i < facts->n_datasets; i++)
-        if (is_training(&facts->datasets[i]) &&
-            (!main_set || facts->datasets[i].n_rows > main_set->n_rows ||
-             (facts->datasets[i].n_rows == main_set->n_rows && is_form(main_set, "facts"))))
+        if (is_training(&facts->datasets[i]) && is_form(&facts->datasets[i], "facts") == has_facts &&
+            (!main_set || facts->datasets[i].n_rows > main_set->n_rows))
             main_set = &facts->datasets[i];
     for (size_t i = 0; main_set && i < facts->n_datasets; i++) {
         const struct dataset *dataset = &facts->datasets[i];

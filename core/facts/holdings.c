@@ -155,10 +155,18 @@ static int64_t rows_of_log(const struct run_facts *facts)
     return NONE;
 }
 
+/* Rows that are here before facts of rows, then the most. */
+static bool is_rather(const struct dataset *dataset, const struct dataset *than)
+{
+    if (!than || has_form(dataset, "facts") == has_form(than, "facts"))
+        return !than || dataset->n_rows > than->n_rows;
+    return has_form(than, "facts");
+}
+
 int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **dataset)
 {
     const struct dataset *largest = NULL;
-    int64_t rows = 0;
+    int64_t rows = 0, elsewhere = 0; /* of facts: the same rows, or more that are not here */
     double stated;
 
     for (size_t i = 0; i < facts->n_datasets; i++) {
@@ -166,14 +174,14 @@ int64_t facts_train_rows(const struct run_facts *facts, const struct dataset **d
 
         if (!is_training_rows(d) || is_repeated(facts, i))
             continue;
-        rows += d->n_rows;
-        if (!largest || d->n_rows > largest->n_rows)
+        *(has_form(d, "facts") ? &elsewhere : &rows) += d->n_rows;
+        if (is_rather(d, largest))
             largest = d;
     }
     if (dataset)
         *dataset = largest;
     if (largest)
-        return rows;
+        return rows > elsewhere ? rows : elsewhere;
     if (facts_number(facts, "num_rows", &stated) && stated >= 0 && stated < 9e15)
         return (int64_t)stated;
     return rows_of_log(facts);

@@ -463,6 +463,35 @@ static void rows_and_facts_are_not_mixed(void **state)
     assert_true(leaks_have_side(both->form->facts, "test"));
 }
 
+/* Facts of the rows that are here, in shards or not, say less than they and count no row twice. */
+static void rows_that_are_here_are_judged_before_their_facts(void **state)
+{
+    struct both *both = *state;
+    char path[512];
+
+    write_questions(both);
+    make_facts(both, false);
+    snprintf(path, sizeof path, "%s/train.jsonl", both->rows->folder);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    struct buf halves[2];
+    char line[65536];
+    for (int i = 0; i < 2; i++)
+        buf_init(&halves[i], 1 << 20);
+    for (int i = 0; fgets(line, sizeof line, in); i++)
+        buf_puts(&halves[i % 2], line);
+    fclose(in);
+    tempdir_write(both->form->folder, "train-00000-of-00002.jsonl", halves[0].p, halves[0].n);
+    tempdir_write(both->form->folder, "train-00001-of-00002.jsonl", halves[1].p, halves[1].n);
+    buf_free(&halves[0]);
+    buf_free(&halves[1]);
+    imported_run_read(both->form);
+    const struct data_facts *data = data_of(both->form);
+    assert_null(data->limits);
+    assert_int_equal(data->n_rows, 312);
+    assert_int_equal(facts_train_rows(both->form->facts, NULL), 312);
+}
+
 /* Without the texts nothing is compared, and that is no clean bill. */
 static void facts_without_candidates_are_not_whole(void **state)
 {
@@ -547,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_candidate_is_told_and_not_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_are_missing_make_it_partial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_and_facts_are_not_mixed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_that_are_here_are_judged_before_their_facts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(facts_without_candidates_are_not_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_facts_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_needs_the_rows_says_so, set_up, tear_down),
