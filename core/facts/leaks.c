@@ -118,21 +118,35 @@ static void choose_of(const struct run_facts *facts, int64_t form, struct leak_f
     }
 }
 
+static int64_t rows_of(const struct dataset *const *files, size_t n)
+{
+    int64_t rows = 0;
+
+    for (size_t i = 0; i < n; i++)
+        rows += files[i]->n_rows > 0 ? files[i]->n_rows : 0;
+    return rows;
+}
+
 /* Rows and facts, or facts made apart, have no texts to be compared with each other: both sides are
- * rows, or they are of one folder of facts. */
+ * rows, or they are of one folder of facts, whichever has more training rows. */
 void leak_files_choose(const struct run_facts *facts, struct leak_files *files)
 {
     choose_of(facts, 0, files);
-    for (size_t i = 0; i < facts->n_datasets && (!files->n_train || !files->n_test); i++) {
-        const struct source *source = facts_source(facts, facts->datasets[i].source_id);
-
-        if (!leaks_dataset_is_facts(&facts->datasets[i]) || !source)
-            continue;
-        choose_of(facts, source->id, files);
-        files->form = source->path;
-    }
     if (!files->n_train || !files->n_test)
         *files = (struct leak_files){.n_train = 0};
+    for (size_t i = 0; i < facts->n_datasets; i++) {
+        const struct source *source = facts_source(facts, facts->datasets[i].source_id);
+        struct leak_files others;
+
+        if (!leaks_dataset_is_facts(&facts->datasets[i]) || !source ||
+            (files->form && strcmp(files->form, source->path) == 0))
+            continue;
+        choose_of(facts, source->id, &others);
+        others.form = source->path;
+        if (others.n_train && others.n_test &&
+            rows_of(others.train, others.n_train) > rows_of(files->train, files->n_train))
+            *files = others;
+    }
 }
 
 /* ---- The key ---- */
@@ -172,15 +186,6 @@ static uint64_t key_of(const struct run_facts *facts, const struct leak_files *f
 }
 
 /* ---- Making ---- */
-
-static int64_t rows_of(const struct dataset *const *files, size_t n)
-{
-    int64_t rows = 0;
-
-    for (size_t i = 0; i < n; i++)
-        rows += files[i]->n_rows > 0 ? files[i]->n_rows : 0;
-    return rows;
-}
 
 /* A stopped one is made anew the next time: its key is of nothing. */
 static int keep(struct store *store, const struct run_facts *facts, const struct leaks *leaks,
