@@ -256,13 +256,14 @@ int import_json_setting(struct import *import, enum side side, const char *raw_n
 int import_own_setting(struct import *import, enum side side, const char *name,
                        const struct json *value, struct error *err)
 {
-    struct setting setting = {.side = side, .raw_name = name, .name = name,
-                              .type = type_of(value), .line = value->line};
+    struct setting setting = {.side = side, .raw_name = name, .name = name};
     struct buf text;
     int rc = OK;
 
-    if (value->type == JSON_NULL || import_is_secret(name))
+    if (!value || value->type == JSON_NULL || import_is_secret(name))
         return OK;
+    setting.type = type_of(value);
+    setting.line = value->line;
     buf_init(&text, VALUE_MAX_BYTES);
     setting.value = text_of(value, &text);
     if (text.failed)

@@ -75,7 +75,7 @@ MUST_CHECK int import_settings_tree(struct import *import, enum side side, const
 MUST_CHECK int import_json_setting(struct import *import, enum side side, const char *raw_name,
                                    const struct json *value, struct error *err);
 /* What a trainer's own file states under a name that no framework shares: the raw name is the
- * canonical one ("state.global_step"). null is not stated. */
+ * canonical one ("state.global_step"). null is not stated, nor is a NULL value. */
 MUST_CHECK int import_own_setting(struct import *import, enum side side, const char *name,
                                   const struct json *value, struct error *err);
 bool import_is_secret(const char *key);

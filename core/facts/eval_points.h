@@ -12,6 +12,7 @@ struct eval_points {
     const double *value;
     const int64_t *step;        /* NONE where the rows have none: then in file order */
     const size_t *at;           /* row of the curve */
+    size_t n_missing, first_missing;    /* rows without a finite value, and the first of them */
 };
 
 /* False without memory or points. */

@@ -195,28 +195,26 @@ static int state_pair(struct check_ctx *ctx, const struct claims *c, size_t i)
                       pair->candidate->suite, 100.0 * pair->d);
 }
 
-/* Results that name no adapter are of the base, whatever was meant. */
-static void state_base_only(struct check_ctx *ctx)
+/* Results that name no adapter are of the base, whatever was meant: the model that they name; else NULL. */
+static const struct setting *named_base_only(const struct run_facts *facts)
 {
-    const struct run_facts *facts = ctx->facts;
     const struct setting *pretrained = facts_setting_on(facts, SIDE_EVAL, "lm_eval.pretrained");
 
     for (size_t i = 0; i < facts->n_eval_suites; i++)
         if (!eval_model_is_base(facts, facts->eval_suites[i].model))
-            return;
-    if (!pretrained || facts_setting_on(facts, SIDE_EVAL, "lm_eval.peft") ||
-        facts_is_adapter_run(facts, NULL) != 1 || facts->n_eval_suites == 0)
-        return;
-    evidence_setting(ctx, pretrained);
-    check_info(ctx, "every result is of the base: pretrained=%s without peft=, so the adapter was not "
-                    "evaluated", pretrained->value);
+            return NULL;
+    return facts_setting_on(facts, SIDE_EVAL, "lm_eval.peft") || facts_is_adapter_run(facts, NULL) != 1
+               ? NULL
+               : pretrained;
 }
 
 /* A result without one of the other side leaves the answer open. */
 static void state_open(struct check_ctx *ctx, const struct claims *c)
 {
     const struct run_facts *facts = ctx->facts;
+    const struct setting *only = named_base_only(facts);
 
+    evidence_setting(ctx, only);
     for (size_t i = 0; i < facts->n_eval_suites; i++) {
         const struct eval_suite *own = &facts->eval_suites[i];
         bool has_pair = false;
@@ -227,8 +225,10 @@ static void state_open(struct check_ctx *ctx, const struct claims *c)
         for (size_t k = 0; k < c->n; k++)
             has_pair |= str_is_ignoring_case(str_of(c->pairs[k].candidate->suite), own->suite);
         if (!has_pair)
-            check_unknown(ctx, "the result of the %s model on %s",
-                          eval_model_is_base(facts, own->model) ? "fine-tuned" : "base", own->suite);
+            check_unknown(ctx, "the result of the %s model on %s%s%s%s",
+                          eval_model_is_base(facts, own->model) ? "fine-tuned" : "base", own->suite,
+                          only ? ": lm_eval ran pretrained=" : "", only ? only->value : "",
+                          only ? " without peft=, so the adapter was not evaluated" : "");
     }
 }
 
@@ -276,7 +276,6 @@ static int run(struct check_ctx *ctx, struct error *err)
         return check_unknown(ctx, "results of the base and of the fine-tuned model on the task "
                                   "(eval_results.jsonl), or judgements (judge.jsonl)");
     weigh(claims);
-    state_base_only(ctx);
     state_open(ctx, claims);
     for (size_t i = 0; i < claims->n; i++)
         if (claims->counts[i])

@@ -39,9 +39,9 @@ static void state_form(struct check_ctx *ctx, const struct eval_pair *pairs, siz
             pairs[i].d > 0.5 * worst->d &&
             strcmp(pairs[i].candidate->model, worst->candidate->model) == 0 &&
             strncmp(pairs[i].candidate->suite, worst->candidate->suite, length) == 0)
-            check_info(ctx, "%s did not fall (%+.1f points): the form of the answers may have changed rather "
-                            "than what the model can do",
-                       pairs[i].candidate->suite, 100.0 * pairs[i].d);
+            evidence_add(ctx, "number", "%s did not fall (%+.1f points): the form of the answers may have "
+                                        "changed rather than what the model can do",
+                         pairs[i].candidate->suite, 100.0 * pairs[i].d);
 }
 
 static int state_fall(struct check_ctx *ctx, const struct eval_pair *worst, size_t n_falls)

@@ -326,6 +326,99 @@ static int judge_metric(struct check_ctx *ctx, const char *metric)
                          (long long)e.step[at], e.value[at], kept.why);
 }
 
+/* ---- Without a curve: a suite that was scored item by item at several steps ---- */
+
+static bool is_measured(const struct run_facts *facts, const struct eval_suite *suite)
+{
+    return suite->n_items > 0 && suite->n > 0 && suite->step != NONE &&
+           !eval_model_is_base(facts, suite->model) && !eval_suite_is_variant(facts, suite);
+}
+
+static double mean_of(const struct eval_suite *suite)
+{
+    return suite->n_correct / (double)suite->n;
+}
+
+struct measured {
+    const struct eval_suite *best, *kept;
+    size_t n;                   /* checkpoints */
+};
+
+/* The checkpoints of one model on one suite, the first of them given; kept is the deployed step's, else the
+ * last one's. */
+static struct measured find_measured(const struct run_facts *facts, size_t first)
+{
+    const struct eval_suite *head = &facts->eval_suites[first];
+    struct measured m = {.best = head, .kept = head};
+    double deployed = NAN;
+
+    (void)setting_number(facts_setting_on(facts, SIDE_SERVE, "step"), &deployed);
+    for (size_t i = 0; i < facts->n_eval_suites; i++) {
+        const struct eval_suite *own = &facts->eval_suites[i];
+
+        if (!is_measured(facts, own) || !eval_same_model(own->model, head->model) ||
+            strcmp(own->suite, head->suite) != 0 || strcmp(own->metric, head->metric) != 0)
+            continue;
+        m.n++;
+        if (mean_of(own) > mean_of(m.best))
+            m.best = own;
+        bool is_deployed = (double)own->step == deployed, was = (double)m.kept->step == deployed;
+        if ((is_deployed && !was) || (is_deployed == was && own->step > m.kept->step))
+            m.kept = own;
+    }
+    return m;
+}
+
+/* The best of n is picked: its lead has to hold among the n - 1 that it is held against (Holm's first
+ * step). False: nothing was measured at two steps. */
+static bool judge_suites(struct check_ctx *ctx)
+{
+    const struct run_facts *facts = ctx->facts;
+    struct measured m = {0};
+    struct eval_pair pair;
+
+    for (size_t i = 0; i < facts->n_eval_suites && m.n < 2; i++)
+        if (is_measured(facts, &facts->eval_suites[i]))
+            m = find_measured(facts, i);
+    if (m.n < 2)
+        return false;
+    long long best = (long long)m.best->step, kept = (long long)m.kept->step;
+    if (m.best == m.kept || mean_of(m.best) == mean_of(m.kept))
+        return check_pass(ctx, CONFIDENCE_LIKELY, "%s of step %lld, which is kept, is the best of %zu "
+                                                  "checkpoints: %.1f %%",
+                          m.kept->suite, kept, m.n, 100.0 * mean_of(m.kept)) == OK;
+    eval_compare(facts, ctx->arena, m.best, m.kept, &pair);
+    if (!pair.is_paired || pair.why_not)
+        return check_unknown(ctx, "%s of the checkpoints of step %lld and step %lld on the same items%s%s",
+                             m.kept->suite, best, kept, pair.why_not ? ": " : "",
+                             pair.why_not ? pair.why_not : "") == OK;
+    evidence_pair(ctx, &pair);
+    if (!pair_fell(&pair) || !(pair.p < 0.05 / (double)(m.n - 1)))
+        return check_pass(ctx, CONFIDENCE_LIKELY,
+                          "%s of step %lld, which is kept, cannot be told from step %lld, the best of %zu "
+                          "checkpoints (p %.2g)",
+                          m.kept->suite, kept, best, m.n, pair.p) == OK;
+    check_begins(ctx, m.best->step);
+    check_fix(ctx, "export checkpoint-%lld", best);
+    check_fix(ctx, "load_best_model_at_end=True with the metric of the suite, and save at the steps of the "
+                   "evaluation");
+    return check_fail(ctx, pair.p < 0.01 ? CONFIDENCE_STRONG : CONFIDENCE_LIKELY, "items",
+                      "on the same items of %s the kept checkpoint of step %lld reaches %.1f %%, that of "
+                      "step %lld %.1f %% (p %.2g, the best of %zu)",
+                      m.kept->suite, kept, 100.0 * pair.p_candidate, best, 100.0 * pair.p_base, pair.p,
+                      m.n) == OK;
+}
+
+/* Evaluations that gave no number are no points of a curve: it is said how many there were. */
+static void say_missing(struct check_ctx *ctx, const struct eval_points *e)
+{
+    if (e->n_missing > 0)
+        check_info(ctx, "%zu of %zu evaluations of %s gave no number (NaN), the first at %s: they are left "
+                        "out",
+                   e->n_missing, e->curve->n, e->curve->name,
+                   curve_place(e->curve, e->first_missing, ctx->arena));
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     size_t n = 0;
@@ -340,7 +433,10 @@ static int run(struct check_ctx *ctx, struct error *err)
         return judge_metric(ctx, metric);
     for (size_t i = 0; i < n; i++) {
         struct judged j = {.verdict = VERDICT_UNKNOWN};
-        if (!eval_points_read(curves[i], ctx->arena, &j.points))
+        bool has_any = eval_points_read(curves[i], ctx->arena, &j.points);
+        if (j.points.curve)
+            say_missing(ctx, &j.points);
+        if (!has_any)
             continue;
         has_steps = has_steps || j.points.step[0] != NONE;
         has_points = true;
@@ -352,6 +448,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     }
     if (worst.verdict != VERDICT_NOT_APPLICABLE)
         return state_curve(ctx, &worst);
+    if (judge_suites(ctx))
+        return OK;
     if (!has_points)
         return check_unknown(ctx, "evaluation during training (eval_loss)");
     return check_unknown(ctx, has_steps ? "a second evaluation during training"
@@ -360,7 +458,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_last_not_best = {
     .id = "last-not-best",
-    .version = 3,
+    .version = 4,
     .stage = STAGE_HYPERPARAMETERS,
     .severity = SEVERITY_WASTES,
     .title = "The kept checkpoint is the best one",
