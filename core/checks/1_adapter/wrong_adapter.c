@@ -321,6 +321,23 @@ static int by_name(struct check_ctx *ctx, const struct artefact *adapter)
     return 0;
 }
 
+/* The evaluation is no serving: what it loaded the adapter on is said, and decides nothing. */
+static void say_evaluated_base(struct check_ctx *ctx, const struct artefact *adapter)
+{
+    const struct setting *own = base_of_adapter(ctx->facts, adapter);
+    const struct setting *peft = facts_setting_on(ctx->facts, SIDE_EVAL, "lm_eval.peft");
+
+    for (size_t i = 0; i < ctx->facts->n_settings && peft && is_stated(own); i++) {
+        const struct setting *beside = &ctx->facts->settings[i];
+
+        if (beside->source_id == peft->source_id && beside->raw_name &&
+            strcmp(beside->raw_name, "lm_eval.pretrained") == 0 && is_stated(beside) &&
+            base_names_agree(own->value, beside->value) == 0)
+            check_info(ctx, "the evaluation loaded the adapter on %s, it was made on %s", beside->value,
+                       own->value);
+    }
+}
+
 static void by_revision(struct check_ctx *ctx)
 {
     const struct setting *own = facts_setting_on(ctx->facts, SIDE_ADAPTER, "revision");
@@ -459,6 +476,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     if (!by_architecture(ctx))
         (void)by_family(ctx);
     names = by_name(ctx, adapter);
+    say_evaluated_base(ctx, adapter);
     by_revision(ctx);
     (void)by_hash(ctx, adapter);
     (void)by_step(ctx);
