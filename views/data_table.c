@@ -7,7 +7,7 @@
 #include "core/base/unicode.h"
 #include "views/data_parts.h"
 
-enum { PREVIEW_BYTES = 400, READ_BYTES = 256 << 10 };
+enum { PREVIEW_BYTES = 400, READ_BYTES = 256 << 10, DIGIT_BITS = 11, DIGIT_MASK = (1 << DIGIT_BITS) - 1 };
 
 static const struct table_column COLUMNS[DATA_N_COLUMNS] = {
     {"row", true, 0}, {"tokens", true, 0}, {"prompt", true, 0},
@@ -80,34 +80,72 @@ static bool is_shown(const struct data_state *state, size_t row)
     return true;
 }
 
-struct sorted {
-    int64_t key;
-    size_t row;
-};
-
-static int by_key(const void *pa, const void *pb)
-{
-    const struct sorted *a = pa, *b = pb;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
 static int64_t key_of(const struct data_state *state, size_t row)
 {
     const struct sample *sample = &state->samples[row];
-    int64_t keys[DATA_N_SORTED] = {
-        (int64_t)row, sample->n_tokens, sample->n_prompt_tokens,
-        (int64_t)(sample->flags & ~(uint32_t)SAMPLE_ESTIMATED) * 2 +
-            (state->contradicts && state->contradicts[row])};
 
-    return state->is_falling ? -keys[state->sorted_by] : keys[state->sorted_by];
+    switch (state->sorted_by) {
+    case DATA_COLUMN_TOKENS:
+        return sample->n_tokens;
+    case DATA_COLUMN_PROMPT:
+        return sample->n_prompt_tokens;
+    case DATA_COLUMN_FLAGS:
+        return (int64_t)(sample->flags & ~(uint32_t)SAMPLE_ESTIMATED) * 2 +
+               (state->contradicts && state->contradicts[row]);
+    default:
+        return (int64_t)row;
+    }
+}
+
+struct sorted {
+    uint64_t key;               /* from 0 */
+    size_t row;
+};
+
+/* Keys become distances from where the order begins. Returns the greatest. */
+static uint64_t take_keys(const struct data_state *state, struct sorted *sorted, size_t n)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t key = key_of(state, sorted[i].row);
+
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t key = key_of(state, sorted[i].row);
+
+        sorted[i].key = (uint64_t)(state->is_falling ? high - key : key - low);
+    }
+    return n ? (uint64_t)(high - low) : 0;
+}
+
+/* By digits from the last one on: a million rows between two keys. Equal ones stay as they stand. */
+static struct sorted *sort_rows(struct sorted *sorted, struct sorted *other, size_t n, uint64_t most)
+{
+    for (unsigned shift = 0; shift < 64 && most >> shift; shift += DIGIT_BITS) {
+        size_t starts[1 << DIGIT_BITS] = {0}, sum = 0;
+        struct sorted *last = sorted;
+
+        for (size_t i = 0; i < n; i++)
+            starts[sorted[i].key >> shift & DIGIT_MASK]++;
+        for (size_t k = 0; k <= DIGIT_MASK; k++) {
+            size_t count = starts[k];
+            starts[k] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++)
+            other[starts[sorted[i].key >> shift & DIGIT_MASK]++] = sorted[i];
+        sorted = other;
+        other = last;
+    }
+    return sorted;
 }
 
 static int order_rows(struct data_state *state, struct error *err)
 {
-    struct sorted *sorted = malloc((state->n + 1) * sizeof *sorted);
+    struct sorted *sorted = malloc(2 * (state->n + 1) * sizeof *sorted), *done;
     size_t *order = realloc(state->order, (state->n + 1) * sizeof *order);
     size_t n = 0;
 
@@ -119,11 +157,11 @@ static int order_rows(struct data_state *state, struct error *err)
     }
     for (size_t row = 0; row < state->n; row++)
         if (is_shown(state, row))
-            sorted[n++] = (struct sorted){key_of(state, row), row};
-    if (n && !(state->sorted_by == DATA_COLUMN_ROW && !state->is_falling))
-        qsort(sorted, n, sizeof *sorted, by_key);
+            sorted[n++].row = row;
+    uint64_t most = take_keys(state, sorted, n);
+    done = sort_rows(sorted, sorted + state->n + 1, n, most);
     for (size_t i = 0; i < n; i++)
-        order[i] = sorted[i].row;
+        order[i] = done[i].row;
     free(sorted);
     state->rows.n_rows = n;
     return OK;
