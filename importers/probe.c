@@ -117,14 +117,6 @@ static const char *folder_reason(const struct walk_file *file)
     return NULL;
 }
 
-/* What a run logged with mlflow.log_table is its own. */
-static bool may_be_logged_table(const struct walk_file *file)
-{
-    const char *at = strstr(file->path, "/artifacts/");
-
-    return at && !strchr(at + strlen("/artifacts/"), '/') && str_ends(str_of(file->name), ".json");
-}
-
 static bool is_general(const struct importer *importer)
 {
     for (size_t i = 0; i < sizeof GENERAL / sizeof *GENERAL; i++)
@@ -203,17 +195,18 @@ static void look(struct found *found, struct look *look, struct arena *arena)
                                    found->importer->title, packing_name(look->packing)));
 }
 
-/* Of what is packed only rows and event files are looked at. */
+/* Of what is packed only rows, event files and logs are looked at. */
 static bool is_packed_other(const char *name)
 {
-    static const char *const ROWS[] = {".jsonl", ".json", ".ndjson", ".csv", ".tsv"};
+    static const char *const READ[] = {".jsonl", ".json", ".ndjson", ".csv", ".tsv",
+                                       ".log",   ".out",  ".err",    ".txt"};
     struct str inner = packing_inner_name(name);
 
     if (packing_of_name(name) == PACKING_NONE || str_has_ignoring_case(inner, ".tfevents."))
         return false;
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-        size_t n = strlen(ROWS[i]);
-        if (inner.n > n && strncasecmp(inner.p + inner.n - n, ROWS[i], n) == 0)
+    for (size_t i = 0; i < sizeof READ / sizeof *READ; i++) {
+        size_t n = strlen(READ[i]);
+        if (inner.n > n && strncasecmp(inner.p + inner.n - n, READ[i], n) == 0)
             return false;
     }
     return true;
@@ -231,15 +224,13 @@ static void probe(struct scene *scene, struct found *found, struct look *place)
     }
     const char *reason = known_reason(KNOWN, sizeof KNOWN / sizeof *KNOWN, found->file->name);
     if (!reason && is_packed_other(found->file->name))
-        reason = "compressed: unpack it, only rows and event files are read packed";
-    const char *kept = reason ? NULL : folder_reason(found->file);
-    if (reason || (kept && !may_be_logged_table(found->file))) {
-        ignore(found, reason ? reason : kept);
-        return;
-    }
-    look(found, place, scene->arena);
-    if (kept && (!found->importer || strcmp(found->importer->id, "eval_tables") != 0))
-        ignore(found, kept);
+        reason = "compressed: unpack it, only rows, event files and logs are read packed";
+    if (!reason)
+        reason = folder_reason(found->file);
+    if (reason)
+        ignore(found, reason);
+    else
+        look(found, place, scene->arena);
 }
 
 /* ---- Files that hold several runs ---- */

@@ -11,7 +11,7 @@
 
 #include "core/base/number.h"
 #include "core/checks/check.h"
-#include "core/read/source.h"
+#include "core/read/decompress.h"
 #include "importers/importer.h"
 #include "importers/run/console_exception.h"
 #include "importers/run/console_loop.h"
@@ -525,7 +525,8 @@ static int open_reader(struct reader *reader, struct source_file *file, struct e
         return error_set(err, E_NOMEM, "no memory for a metric row");
     }
     int rc = console_wrap_find_in(&reader->wrap, file, err);
-    reader->knows_rank = rc == OK && reader->wrap.kind == WRAP_NONE && console_rank_0_has_rows(file);
+    reader->knows_rank =
+        rc == OK && reader->wrap.kind == WRAP_NONE && console_rank_0_has_rows(file);
     buf_puts(&reader->first_rank, reader->knows_rank ? "0" : "");
     rc = rc == OK ? console_patterns_open(&reader->patterns, err) : rc;
     struct sink *sink = reader->import->sink;
@@ -570,16 +571,17 @@ static int run(struct import *import, struct error *err)
 {
     struct source_file *file = NULL;
     struct error why = {0};
+    enum packing packing = PACKING_NONE;
     bool is_odd;
     int rc = console_look_whether_odd(import, &is_odd, err);
     if (rc != OK || is_odd) {
         return rc;
     }
-    rc = source_open(&file, import->path, &why);
-    if (rc != OK) {
-        return import_note_error(import, &why, err);
+    rc = source_open_unpacked(&file, &packing, import->path, &why);
+    rc = rc == OK ? console_log_read(import, file, err) : import_note_error(import, &why, err);
+    if (file != NULL && packing != PACKING_NONE) {
+        import->read_to = source_packed_tell(file);
     }
-    rc = console_log_read(import, file, err);
     source_close(file);
     return rc;
 }
@@ -589,8 +591,9 @@ const struct importer importer_console_log = {
     .title = "console output of a training or serving process",
     .hint = "train.log, nohup.out, slurm-*.out, stderr.log, a notebook's output",
     .supplies = NEEDS_LOG | NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
-    .version = 4,
+    .version = 5,
     .role = "log",
+    .reads_packed = true,
     .probe = console_probe,
     .run = run,
 };
