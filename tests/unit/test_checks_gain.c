@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,6 +268,107 @@ static void without_lengths_it_is_not_known(void **state)
     fake_run_free(run);
 }
 
+/* Items q00 …, the first `right` of them right, the first `missing` without a result. */
+static void add_items(struct fake_run *run, const char *model, size_t right, size_t missing)
+{
+    static char names[80][8];
+    struct eval_item items[80] = {{0}};
+
+    for (size_t i = 0; i < 80; i++) {
+        snprintf(names[i], sizeof names[i], "q%02zu", i);
+        items[i] = (struct eval_item){.item = names[i], .score = i < missing ? NAN : i < right};
+    }
+    fake_suite(run, model, "tickets", 0, 0);
+    fake_items(run, items, 80);
+}
+
+static void items_without_a_result_are_said_and_weighed_as_wrong(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    add_items(run, "base", 40, 0);
+    add_items(run, "ft", 43, 10);
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "0 items of base and 10 of ft have no result"));
+    assert_non_null(judged_with_text(&result, "counted as wrong they leave -8.8 points"));
+    assert_non_null(judged_with_text(&result, "70 items have a result of both, of 80 and 70"));
+    fake_run_free(run);
+}
+
+static void one_sampled_run_is_said_to_be_one(void **state)
+{
+    struct fake_run *run = with_task(40, 42, 50);
+
+    (void)state;
+    fake_last_suite(run)->frozen = "temperature=0.7";
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "sampled at temperature 0.7, one run a model"));
+    fake_last_suite(run)->frozen = NULL;
+    fake_run_free(run);
+    run = with_task(40, 42, 50);
+    fake_last_suite(run)->frozen = "temperature=0";
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_null(judged_with_text(&result, "sampled"));
+    fake_run_free(run);
+}
+
+static void the_spread_over_seeds_stands_beside_the_gain(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    static const char *const FROZEN[] = {"temperature=1 seed=1", "temperature=1 seed=2"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        fake_suite(run, "base", "tickets", 40 + (int64_t)i, 80);
+        fake_last_suite(run)->frozen = FROZEN[i];
+        fake_suite(run, "ft", "tickets", 40 + 8 * (int64_t)i, 80);
+        fake_last_suite(run)->frozen = FROZEN[i];
+    }
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "2 runs of ft with other seeds reach 50.0 to 60.0 %"));
+    assert_null(judged_with_text(&result, "sampled at"));
+    fake_run_free(run);
+}
+
+static void the_best_of_several_checkpoints_is_named_beside_the_last(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_suite(run, "base", "tickets", 18, 60);
+    fake_suite(run, "out/checkpoint-100", "tickets", 36, 60);
+    fake_step(run, 100);
+    fake_suite(run, "out/checkpoint-200", "tickets", 33, 60);
+    fake_step(run, 200);
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    assert_non_null(judged_with_text(&result, "of 2 checkpoints step 100 is the best with 60.0 %"));
+    fake_run_free(run);
+}
+
+static void a_suite_that_both_pass_whole_tells_nothing(void **state)
+{
+    struct fake_run *run = with_task(50, 50, 50);
+
+    (void)state;
+    judged_expect(run, &check_gain_within_ci, VERDICT_PASS, &result);
+    fake_run_free(run);
+}
+
+static void the_adapter_that_was_not_evaluated_is_told(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+
+    (void)state;
+    fake_setting(run, "finetuning_type", "lora");
+    fake_setting(run, "model_name_or_path", "acme/base-1b");
+    fake_setting_on(run, SIDE_EVAL, "lm_eval.pretrained", "acme/base-1b");
+    fake_suite(run, "acme/base-1b", "tickets", 18, 60);
+    judged_expect(run, &check_gain_within_ci, VERDICT_UNKNOWN, &result);
+    assert_non_null(strstr(result.missing[0], "without peft="));
+    fake_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +382,12 @@ int main(void)
         cmocka_unit_test(one_side_alone_is_not_known),
         cmocka_unit_test(few_that_differ_have_to_pass_the_exact_test),
         cmocka_unit_test(repeated_items_count_once_by_their_group),
+        cmocka_unit_test(items_without_a_result_are_said_and_weighed_as_wrong),
+        cmocka_unit_test(one_sampled_run_is_said_to_be_one),
+        cmocka_unit_test(the_spread_over_seeds_stands_beside_the_gain),
+        cmocka_unit_test(the_best_of_several_checkpoints_is_named_beside_the_last),
+        cmocka_unit_test(a_suite_that_both_pass_whole_tells_nothing),
+        cmocka_unit_test(the_adapter_that_was_not_evaluated_is_told),
         cmocka_unit_test(a_win_rate_around_half_is_no_gain),
         cmocka_unit_test(longer_answers_that_win_only_by_length_fail),
         cmocka_unit_test(a_gain_that_remains_at_equal_length_passes),
