@@ -45,15 +45,19 @@ static int no_memory(struct error *err)
     return error_set(err, E_NOMEM, "no memory for comparing test and training rows");
 }
 
-static void set_trouble(const struct passes *p, const char *why)
+static void tell_trouble(struct leak_reader *reader, const char *why)
 {
-    struct leak_reader *reader = p->form->reader;
     struct str cut = str_first(str_of(why), sizeof reader->trouble - 1);
 
     if (reader->trouble[0])
         return;
     memcpy(reader->trouble, cut.p, cut.n);
     reader->trouble[cut.n] = '\0';
+}
+
+static void set_trouble(const struct passes *p, const char *why)
+{
+    tell_trouble(p->form->reader, why);
 }
 
 static bool goes_on(struct passes *p)
@@ -114,11 +118,12 @@ static int make_room(struct passes *p, struct table *table, size_t n, struct err
 
 /* ---- Rows ---- */
 
-/* A row without its text: three words at most, and no script whose characters are words. Of a row that is
- * a candidate its text decides. */
+/* A row without its text: nothing but what is common to all, or three words at most, and no script whose
+ * characters are words. Of a row that is a candidate its text decides. */
 static bool seems_short(const struct form_row *row)
 {
-    return row->n_words + row->n_target_words <= 3 && row->n_bytes <= row->n_shingles + NEVER_SHORT;
+    return row->n_shingles == 0 || (row->n_words + row->n_target_words <= LEAK_SHORT_WORDS &&
+                                    row->n_bytes <= row->n_shingles + NEVER_SHORT);
 }
 
 static int add_groups(const struct passes *p, const struct table *table, const struct form_row *row,
@@ -512,6 +517,11 @@ int leak_form_places(const struct leak_form *form, struct leak_set *sets, size_t
     int rc = list && pairs ? OK : no_memory(err);
     if (rc == OK)
         rc = find_places(folder, list, list_wanted(form_head_of(folder), sets, n, pairs, list), err);
+    /* Copies share all of their bands: they are candidates, unless a band is crowded. */
+    for (size_t i = 0; rc == OK && form_head_of(folder)->n_crowded == 0 && i < n_pairs; i++)
+        if (pairs[i].place.file < 0 || pairs[i].train_place.file < 0)
+            tell_trouble(form->reader, "rows that are copies are not among the candidates, which are not "
+                                       "all there");
     for (size_t s = 0; rc == OK && s < n; pairs += sets[s++].n_pairs)
         sets[s].pairs = pairs;
     free(list);

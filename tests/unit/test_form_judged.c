@@ -507,6 +507,23 @@ static void facts_without_candidates_are_not_whole(void **state)
     assert_int_equal(leaks->sets[0].n_near, 20);
 }
 
+static void candidates_that_are_cut_are_told(void **state)
+{
+    struct both *both = *state;
+    char line[65536];
+
+    write_splits(both);
+    make_facts(both, true);
+    FILE *file = fopen(facts_path(both, "candidates-00000.jsonl"), "r+");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_int_equal(ftruncate(fileno(file), ftell(file)), 0);
+    fclose(file);
+    imported_run_read(both->form);
+    assert_non_null(strstr(leaks_of(both->form)->trouble, "not among the candidates"));
+}
+
 static void change_a_byte(const struct both *both, const char *name, struct random *random)
 {
     FILE *file = fopen(facts_path(both, name), "r+");
@@ -578,6 +595,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_and_facts_are_not_mixed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_are_here_are_judged_before_their_facts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(facts_without_candidates_are_not_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(candidates_that_are_cut_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_facts_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_needs_the_rows_says_so, set_up, tear_down),
     };
