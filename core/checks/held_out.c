@@ -108,14 +108,6 @@ static bool weigh_pairs(struct reading *r, const struct eval_pair *pairs, size_t
     return is_known;
 }
 
-static bool has_base(const struct eval_pair *pairs, size_t n, const struct eval_suite *suite)
-{
-    for (size_t i = 0; i < n; i++)
-        if (pairs[i].candidate == suite || pairs[i].base == suite)
-            return true;
-    return false;
-}
-
 /* A share of comparisons that were won, as a summary row without a base beside it. */
 static void weigh_win_rates(struct reading *r, const struct eval_pair *pairs, size_t n)
 {
@@ -124,7 +116,7 @@ static void weigh_win_rates(struct reading *r, const struct eval_pair *pairs, si
     for (size_t i = 0; i < facts->n_eval_suites; i++) {
         const struct eval_suite *suite = &facts->eval_suites[i];
 
-        if (!says_win(suite->suite) || has_base(pairs, n, suite) ||
+        if (!says_win(suite->suite) || eval_is_paired(pairs, n, suite) ||
             eval_model_is_base(facts, suite->model) || suite->n < 1 ||
             !(suite->n_correct >= 0.0 && suite->n_correct <= (double)suite->n))
             continue;

@@ -1,6 +1,7 @@
 /* See leak_evidence.h. */
 #include "core/checks/leak_evidence.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ struct part {
     int64_t n;
     double score;
     bool is_binary;
+    int64_t n_missing;          /* of n: items without a result */
 };
 
 static int by_number(const void *a, const void *b)
@@ -159,6 +161,10 @@ static bool first_number(const struct eval_item *items, size_t n, const struct l
 static void add_item(struct part *part, double score)
 {
     part->n++;
+    if (!isfinite(score)) {
+        part->n_missing++;
+        return;
+    }
     part->score += score;
     part->is_binary = part->is_binary && (score == 0.0 || score == 1.0);
 }
@@ -200,15 +206,17 @@ static bool part_by_id(struct check_ctx *ctx, const struct leak_set *set,
 
 static const char *words_of(struct check_ctx *ctx, const struct part *part)
 {
-    struct interval interval = wilson_of_share(part->score / (double)part->n, part->n);
+    int64_t n = part->n - part->n_missing;
+    double mean = n > 0 ? part->score / (double)n : NAN;
+    struct interval interval = wilson_of_share(mean, (double)n);
 
+    if (n == 0)
+        return "no result";
     if (part->is_binary)
         return arena_printf(ctx->arena, "%lld of %lld right, %.1f %% (%.1f to %.1f)",
-                            (long long)part->score, (long long)part->n,
-                            100.0 * part->score / (double)part->n, 100.0 * interval.low,
+                            (long long)part->score, (long long)n, 100.0 * mean, 100.0 * interval.low,
                             100.0 * interval.high);
-    return arena_printf(ctx->arena, "mean score %.4g of %lld", part->score / (double)part->n,
-                        (long long)part->n);
+    return arena_printf(ctx->arena, "mean score %.4g of %lld", mean, (long long)n);
 }
 
 static void score_of(struct check_ctx *ctx, const struct leak_set *set,
