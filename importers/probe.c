@@ -117,6 +117,14 @@ static const char *folder_reason(const struct walk_file *file)
     return NULL;
 }
 
+/* What a run logged with mlflow.log_table is its own. */
+static bool may_be_logged_table(const struct walk_file *file)
+{
+    const char *at = strstr(file->path, "/artifacts/");
+
+    return at && !strchr(at + strlen("/artifacts/"), '/') && str_ends(str_of(file->name), ".json");
+}
+
 static bool is_general(const struct importer *importer)
 {
     for (size_t i = 0; i < sizeof GENERAL / sizeof *GENERAL; i++)
@@ -225,12 +233,14 @@ static void probe(struct scene *scene, struct found *found, struct look *place)
     const char *reason = known_reason(KNOWN, sizeof KNOWN / sizeof *KNOWN, found->file->name);
     if (!reason && is_packed_other(found->file->name))
         reason = "compressed: unpack it, only rows, event files and logs are read packed";
-    if (!reason)
-        reason = folder_reason(found->file);
-    if (reason)
-        ignore(found, reason);
-    else
-        look(found, place, scene->arena);
+    const char *kept = reason ? NULL : folder_reason(found->file);
+    if (reason || (kept && !may_be_logged_table(found->file))) {
+        ignore(found, reason ? reason : kept);
+        return;
+    }
+    look(found, place, scene->arena);
+    if (kept && (!found->importer || strcmp(found->importer->id, "eval_tables") != 0))
+        ignore(found, kept);
 }
 
 /* ---- Files that hold several runs ---- */
