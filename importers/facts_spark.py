@@ -446,14 +446,14 @@ def session():
     context = spark.sparkContext
     if context.master.startswith("local") and not context.getConf().contains("spark.sql.shuffle.partitions"):
         spark.conf.set("spark.sql.shuffle.partitions", 4 * context.defaultParallelism)
+    if os.path.isfile(facts_rows.__file__): # the workers' folder is another one
+        context.addPyFile(os.path.abspath(facts_rows.__file__))
     return spark
 
 
 def main():
     options, splits = facts_rows.arguments("facts_spark.py", __doc__)
     spark = session()
-    if not spark.sparkContext.master.startswith("local"):
-        spark.sparkContext.addPyFile(os.path.abspath(facts_rows.__file__))
     storage = Storage(spark)
     path = options.output.rstrip("/")
     made = path + ".partial"
