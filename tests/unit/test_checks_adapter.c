@@ -393,6 +393,21 @@ static enum verdict by_family(const char *own, const char *type)
     return verdict;
 }
 
+static void another_base_in_the_evaluation_is_a_note(void **state)
+{
+    struct fake_run *run = fake_run_new(KIND_SFT);
+    struct check_result r;
+
+    (void)state;
+    fake_setting_on(run, SIDE_ADAPTER, "base_model_name_or_path", "acme/base-1b");
+    fake_setting_on(run, SIDE_EVAL, "lm_eval.peft", "out/desk");
+    fake_setting_on(run, SIDE_EVAL, "lm_eval.pretrained", "acme/other-3b");
+    judged_expect(run, &check_wrong_adapter, VERDICT_UNKNOWN, &r);
+    assert_int_equal(r.n_information, 1);
+    assert_non_null(strstr(r.information[0], "loaded the adapter on acme/other-3b"));
+    fake_run_free(run);
+}
+
 static void another_base_in_the_arguments_alone_is_a_note(void **state)
 {
     struct fake_run *run = fake_run_new(KIND_SFT);
@@ -492,6 +507,7 @@ int main(void)
         cmocka_unit_test(an_adapter_of_a_wider_model_fails),
         cmocka_unit_test(torchs_message_about_shapes_fails),
         cmocka_unit_test(the_served_base_is_held_against_the_adapters),
+        cmocka_unit_test(another_base_in_the_evaluation_is_a_note),
         cmocka_unit_test(another_base_in_the_arguments_alone_is_a_note),
         cmocka_unit_test(a_base_of_another_family_fails),
         cmocka_unit_test(the_adapter_of_another_run_fails),

@@ -97,6 +97,28 @@ static void a_quantised_file_that_was_evaluated_itself_passes(void **state)
     fake_run_free(run);
 }
 
+static void an_evaluation_in_four_bit_is_a_note_beside_the_same_bytes(void **state)
+{
+    struct fake_run *run = lora();
+    struct check_result r;
+
+    (void)state;
+    evaluated(run, "desk", "a1c4e0", NONE);
+    deployed(run, &(struct record){"desk", "a1c4e0", NULL, NULL});
+    fake_setting_on(run, SIDE_EVAL, "lm_eval.load_in_4bit", "True");
+    judged_expect(run, &check_wrong_artefact, VERDICT_PASS, &r);
+    assert_int_equal(r.n_information, 1);
+    assert_non_null(strstr(r.information[0], "in 4 bit"));
+    fake_run_free(run);
+    run = lora();
+    evaluated(run, "desk", "a1c4e0", NONE);
+    deployed(run, &(struct record){"desk", "a1c4e0", NULL, NULL});
+    fake_setting_on(run, SIDE_EVAL, "lm_eval.load_in_4bit", "False");
+    judged_expect(run, &check_wrong_artefact, VERDICT_PASS, &r);
+    assert_int_equal(r.n_information, 0);
+    fake_run_free(run);
+}
+
 static void another_kind_of_file_fails(void **state)
 {
     (void)state;
@@ -412,6 +434,7 @@ int main(void)
         cmocka_unit_test(another_hash_fails),
         cmocka_unit_test(the_same_hash_under_another_path_passes),
         cmocka_unit_test(a_quantised_file_that_was_evaluated_itself_passes),
+        cmocka_unit_test(an_evaluation_in_four_bit_is_a_note_beside_the_same_bytes),
         cmocka_unit_test(another_kind_of_file_fails),
         cmocka_unit_test(another_step_fails),
         cmocka_unit_test(names_alone_warn),

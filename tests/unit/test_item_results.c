@@ -69,7 +69,8 @@ struct put {
 static void open_put(struct put *put)
 {
     const struct run run = {.key = "r", .folder = "/r", .name = "r"};
-    const struct source source = {.path = "/r/eval_results.jsonl", .importer = "eval_results", .role = "evals"};
+    const struct source source = {
+        .path = "/r/eval_results.jsonl", .importer = "eval_results", .role = "evals"};
     struct error err;
 
     assert_int_equal(sink_open_null(&put->sink, &err), OK);

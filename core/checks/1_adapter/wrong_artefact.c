@@ -210,6 +210,28 @@ static void by_record_of_file(struct check_ctx *ctx, const struct lineage *linea
     }
 }
 
+/* The weights may be the same and what was computed with them is not. */
+static void say_precision(struct check_ctx *ctx, const struct lineage *lineage)
+{
+    static const char *const NAMES[] = {"lm_eval.load_in_4bit", "lm_eval.load_in_8bit"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct setting *loaded = facts_setting_on(ctx->facts, SIDE_EVAL, NAMES[i]);
+
+        if (!loaded || !loaded->value || !str_is_ignoring_case(str_of(loaded->value), "true"))
+            continue;
+        for (size_t k = 0; k < lineage->n_nodes; k++)
+            if (lineage->nodes[k].role == LINEAGE_SERVED && !lineage->nodes[k].quantisation &&
+                lineage->nodes[k].form != FORM_QUANTISED && lineage->nodes[k].form != FORM_GGUF) {
+                evidence_setting(ctx, loaded);
+                check_info(ctx, "the evaluation loaded the model in %s bit, what is served names no "
+                                "quantisation: its score is that of the packed model",
+                           i == 0 ? "4" : "8");
+                return;
+            }
+    }
+}
+
 static int run(struct check_ctx *ctx, struct error *err)
 {
     const struct lineage *lineage = facts_lineage(ctx->facts);
@@ -223,6 +245,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         (void)broken(ctx, lineage, &sides, link);
     by_record_of_file(ctx, lineage);
     by_messages(ctx);
+    say_precision(ctx, lineage);
     if (check_verdict(ctx) >= VERDICT_WARN) {
         add_fixes(ctx);
         return OK;
