@@ -2,6 +2,7 @@
 #include "core/facts/judgements.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/facts/facts_cache.h"
@@ -94,6 +95,40 @@ static void conclude(struct judged_pair *pair)
 
 enum { MAX_PAIRS = 256 };
 
+struct asked {
+    size_t pair;
+    const char *item;
+};
+
+static int by_question(const void *a, const void *b)
+{
+    const struct asked *x = a, *y = b;
+
+    return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : strcmp(x->item, y->item);
+}
+
+/* Questions that a pair of models was judged on more than once, such as in both orders. */
+static bool count_repeats(struct judged_pair *pairs, size_t n_pairs, const struct judgement *all,
+                          size_t n_all)
+{
+    struct asked *asked = calloc(n_all + 1, sizeof *asked);
+    size_t n = 0;
+
+    if (!asked)
+        return false;
+    for (size_t i = 0; i < n_all; i++) {
+        size_t pair = find(pairs, n_pairs, &all[i]);
+
+        if (pair < n_pairs && all[i].item)
+            asked[n++] = (struct asked){pair, all[i].item};
+    }
+    qsort(asked, n, sizeof *asked, by_question);
+    for (size_t i = 1; i < n; i++)
+        pairs[asked[i].pair].n_repeats += by_question(&asked[i - 1], &asked[i]) == 0;
+    free(asked);
+    return true;
+}
+
 bool judged_pairs_read(const struct run_facts *facts, struct arena *arena,
                        struct judged_pair **pairs, size_t *n)
 {
@@ -121,6 +156,8 @@ bool judged_pairs_read(const struct run_facts *facts, struct arena *arena,
     for (size_t i = 0; i < n_pairs; i++)
         if (!make_room(&list[i], arena))
             return false;
+    if (!count_repeats(list, n_pairs, all, n_all))
+        return false;
     for (size_t i = 0; i < n_all; i++) {
         size_t at = find(list, n_pairs, &all[i]);
         if (at < n_pairs)

@@ -15,6 +15,7 @@ struct judged_pair {
     int64_t n;
     double wins;                        /* a tie is half a win */
     int64_t n_ties;
+    int64_t n_repeats;                  /* of a question that was judged before: not independent of it */
     double rate;                        /* wins / n */
     struct interval interval;           /* Wilson, 95 % */
     /* Of the judgements with both lengths. */

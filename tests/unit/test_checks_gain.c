@@ -346,6 +346,24 @@ static void the_best_of_several_checkpoints_is_named_beside_the_last(void **stat
     fake_run_free(run);
 }
 
+static void a_question_that_was_judged_twice_is_said(void **state)
+{
+    static const char *const QUESTIONS[] = {"q1", "q2", "q3"};
+    struct judgement judged[6];
+    struct fake_run *run = fake_run_new(KIND_DPO);
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        judged[i] = (struct judgement){.source_id = FAKE_LOG, .ord = (int64_t)i, .item = QUESTIONS[i % 3],
+                                       .base = "base", .candidate = "ft", .length_base = NONE,
+                                       .length_candidate = NONE, .score = i != 1, .step = NONE,
+                                       .line = (int64_t)i + 1};
+    fake_judgements(run, judged, 6);
+    judged_expect(run, &check_gain_within_ci, VERDICT_FAIL, &result);
+    assert_non_null(judged_with_text(&result, "3 of the 6 judgements are of a question that was judged"));
+    fake_run_free(run);
+}
+
 static void a_suite_that_both_pass_whole_tells_nothing(void **state)
 {
     struct fake_run *run = with_task(50, 50, 50);
@@ -386,6 +404,7 @@ int main(void)
         cmocka_unit_test(one_sampled_run_is_said_to_be_one),
         cmocka_unit_test(the_spread_over_seeds_stands_beside_the_gain),
         cmocka_unit_test(the_best_of_several_checkpoints_is_named_beside_the_last),
+        cmocka_unit_test(a_question_that_was_judged_twice_is_said),
         cmocka_unit_test(a_suite_that_both_pass_whole_tells_nothing),
         cmocka_unit_test(the_adapter_that_was_not_evaluated_is_told),
         cmocka_unit_test(a_win_rate_around_half_is_no_gain),

@@ -244,6 +244,11 @@ static int state_judged(struct check_ctx *ctx, const struct judged_pair *pair)
 
     e->source_id = pair->source_id;
     e->line = pair->line;
+    if (pair->n_repeats > 0)
+        evidence_number(ctx, (double)(pair->n - pair->n_repeats), (double)pair->n,
+                        "%lld of the %lld judgements are of a question that was judged before: the interval "
+                        "takes them for independent and is too narrow",
+                        (long long)pair->n_repeats, (long long)pair->n);
     if (pair->rate <= 0.5)
         return check_pass(ctx, CONFIDENCE_LIKELY, "no gain is claimed: judged %.1f %%",
                           100.0 * pair->rate);
