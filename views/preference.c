@@ -8,6 +8,7 @@
 #include "core/checks/preference_series.h"
 #include "core/facts/preference_facts.h"
 #include "views/plot.h"
+#include "views/preference_parts.h"
 #include "views/registry.h"
 #include "views/scroll.h"
 
@@ -40,6 +41,7 @@ struct state {
     struct kl kl;
     ptrdiff_t knee;             /* index of kl.values, -1 none */
     struct values reward, lengths, margins, chosen;
+    const char *length_unit;    /* "tokens", "words" */
 };
 
 /* ---- Panels ---- */
@@ -141,7 +143,10 @@ static int add_panels(struct view *view, struct error *err)
     if (rc == OK && state->n_panels < 2 && state->chosen.n > 1)
         rc = add_curve(view, "log-probability of the chosen answers", &state->chosen, err);
     if (rc == OK && state->n_panels < MAX_PANELS)
-        rc = add_curve(view, "mean length of the outputs", &state->lengths, err);
+        rc = add_curve(view, strcmp(state->length_unit, "words") == 0
+                                 ? "mean length of the outputs in words"
+                                 : "mean length of the outputs",
+                       &state->lengths, err);
     for (size_t i = 0; i < state->n_panels && state->knee >= 0; i++)
         if (strcmp(state->panels[i].x_name, "step") == 0)
             state->panels[i].knee = (double)values_step(&state->kl.values, (size_t)state->knee);
@@ -172,8 +177,7 @@ static void say_knee(struct textflow *flow, const struct state *state)
     if (kl->n < 8)
         return;
     if (state->knee < 0) {
-        flow_puts(flow, STYLE_TEXT, "no knee: the KL of the last quarter is below five times that "
-                                    "of the first half");
+        flow_puts(flow, STYLE_TEXT, "no knee: the last KL is below 5 times the first");
     } else {
         if (state->reward.curve)
             (void)curve_on_row(state->reward.curve, kl->curve, kl->at[state->knee], &reward);
@@ -221,6 +225,7 @@ static void write_flow(struct view *view, struct check_ctx *ctx)
     say_change(flow, "margin", &state->margins);
     say_change(flow, "logps/chosen", &state->chosen);
     say_change(flow, "length", &state->lengths);
+    preference_say_completions(flow, ctx);
     say_pairs(flow, view->desk->facts);
     if (state->n_panels == 0)
         flow_puts(flow, STYLE_UNKNOWN,
@@ -246,7 +251,7 @@ static int load(struct view *view, struct error *err)
     (void)values_read(&ctx, "reward", &state->reward);
     (void)values_read(&ctx, "rewards/margins", &state->margins);
     (void)values_read(&ctx, "logps/chosen", &state->chosen);
-    (void)lengths_read(&ctx, &state->lengths);
+    (void)lengths_read_any(&ctx, &state->lengths, &state->length_unit);
     if (arena_failed(view->arena))
         return error_set(err, E_NOMEM, "no memory for the curves of a preference run");
     int rc = add_panels(view, err);
@@ -279,11 +284,20 @@ static void draw_panel(const struct view *view, const struct panel *panel, struc
     plot_draw(&plot, canvas, &at, &said);
 }
 
+/* A third of a high pane where there is so much to say. */
+static int text_rows(const struct state *state, int rows)
+{
+    int lines = state->scroll.flow.n_lines < 1000 ? (int)state->scroll.flow.n_lines : 1000;
+    int most = rows / 3 > TEXT_ROWS ? rows / 3 : TEXT_ROWS;
+
+    return lines < TEXT_ROWS ? TEXT_ROWS : lines < most ? lines : most;
+}
+
 static void draw(const struct view *view, struct canvas *canvas)
 {
     const struct state *state = view->state;
     struct area all = canvas_area(canvas);
-    int room = all.rows - TEXT_ROWS;
+    int room = all.rows - text_rows(state, all.rows);
     int n = room / PANEL_ROWS;
 
     if (!state->has_facts) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/checks/preference_completions.h"
 #include "core/facts/preference_facts.h"
 #include "core/stats/robust.h"
 
@@ -97,6 +98,15 @@ bool lengths_read(struct check_ctx *ctx, struct values *out)
     return values_read_first(ctx, NAMES, out);
 }
 
+bool lengths_read_any(struct check_ctx *ctx, struct values *out, const char **unit)
+{
+    *unit = "tokens";
+    if (lengths_read(ctx, out))
+        return true;
+    *unit = "words";
+    return completions_values(ctx, COMPLETIONS_WORDS, out);
+}
+
 double lengths_median(struct check_ctx *ctx)
 {
     struct values length;
@@ -105,9 +115,22 @@ double lengths_median(struct check_ctx *ctx)
     return median > 0.0 ? median : 0.0;
 }
 
+/* OpenRLHF and verl log a mean over tokens under PPO too; the lengths beside it tell who logs. */
+static bool is_mean_over_tokens(const struct run_facts *facts)
+{
+    static const char *const MARKS[] = {"total_length", "train/total_length", "critic/kl",
+                                        "actor/reward_kl_penalty"};
+
+    for (size_t i = 0; i < facts->n_series; i++)
+        for (size_t k = 0; k < sizeof MARKS / sizeof *MARKS && facts->series[i].raw_name; k++)
+            if (strcmp(facts->series[i].raw_name, MARKS[k]) == 0)
+                return true;
+    return false;
+}
+
 bool kl_read(struct check_ctx *ctx, struct kl *out)
 {
-    bool is_ppo = ctx->facts->run.kind == KIND_PPO;
+    bool is_ppo = ctx->facts->run.kind == KIND_PPO && !is_mean_over_tokens(ctx->facts);
 
     out->length = 0.0;
     out->is_sequence = values_read(ctx, "objective/kl", &out->values);
@@ -156,9 +179,10 @@ bool dead_groups_read(struct check_ctx *ctx, struct dead_groups *out)
     *out = (struct dead_groups){0};
     if (values_read(ctx, "frac_reward_zero_std", &out->z))
         return true;
-    out->is_share = true;
-    if (!values_read(ctx, "reward_std", &out->z))
-        return false;
+    if (values_read(ctx, "reward_std", &out->z))
+        out->is_share = true;
+    else
+        return completions_values(ctx, COMPLETIONS_DEAD, &out->z);
     for (size_t i = 0; i < out->z.n; i++)
         out->z.y[i] = out->z.y[i] == 0.0 ? 1.0 : 0.0;
     return true;

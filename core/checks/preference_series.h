@@ -48,10 +48,13 @@ ptrdiff_t kl_knee(const struct kl *kl);
 
 /* Mean length of outputs by step: completions/mean_length, eval_output_tokens … */
 bool lengths_read(struct check_ctx *ctx, struct values *out);
+/* The same, else the words of logged completions by step; *unit: "tokens", "words". */
+bool lengths_read_any(struct check_ctx *ctx, struct values *out, const char **unit);
 /* Its median, 0 when it was not logged. */
 double lengths_median(struct check_ctx *ctx);
 
-/* Share of groups without a difference, row by row: frac_reward_zero_std, else 1 where reward_std is 0. */
+/* Share of groups without a difference, row by row: frac_reward_zero_std, else 1 where reward_std is 0,
+ * else as the logged completions say. */
 struct dead_groups {
     struct values z;
     bool is_share;              /* rows are 0 or 1: their mean counts, not their median */

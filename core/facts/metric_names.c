@@ -62,6 +62,27 @@ static const struct {
     {"train/reward_std", "reward_std"},
     {"train/kl", "kl"},
     {"eval/reward", "eval_reward"},
+    {"eval/rewards/chosen", "eval_rewards/chosen"},
+    {"eval/rewards/rejected", "eval_rewards/rejected"},
+    {"eval/rewards/margins", "eval_rewards/margins"},
+    {"eval/rewards/accuracies", "eval_rewards/accuracies"},
+    /* verl: the score of the reward function or model, as objective/scores; critic/rewards is that less
+     * the KL penalty. Its KL against the reference is a mean over tokens. actor/ppo_kl is none: it is
+     * against the policy that sampled; actor/kl_loss is scaled by how a batch was cut. */
+    {"critic/score/mean", "reward"},
+    {"critic/kl", "kl"},
+    {"actor/reward_kl_penalty", "kl"},
+    {"actor/grad_norm", "grad_norm"},
+    {"actor/lr", "learning_rate"},
+    {"actor/entropy", "entropy"},
+    {"response_length/mean", "completions/mean_length"},
+    {"response_length/clip_ratio", "completions/clipped_ratio"},
+    /* OpenRLHF */
+    {"train/response_length", "completions/mean_length"},
+    /* prime-rl */
+    {"completion_len/mean", "completions/mean_length"},
+    {"decode_len/mean", "completions/mean_length"},
+    {"train/step_time", "step_time"},
 
     {"completion_length", "completions/mean_length"},
     {"completions/length", "completions/mean_length"},
@@ -104,7 +125,8 @@ const char *metric_name(const char *raw_name)
     if (strncmp(raw_name, "train/", 6) == 0) {
         const char *rest = raw_name + 6;
         if (strncmp(rest, "rewards/", 8) == 0 || strncmp(rest, "logps/", 6) == 0 ||
-            strncmp(rest, "logits/", 7) == 0 || strncmp(rest, "completions/", 12) == 0) {
+            strncmp(rest, "logits/", 7) == 0 || strncmp(rest, "completions/", 12) == 0 || strncmp(rest, "objective/", 10) == 0 ||
+            strncmp(rest, "clip_ratio/", 11) == 0) {
             return metric_name(rest);
         }
     }

@@ -138,7 +138,8 @@ static bool is_grpo(const struct run_facts *facts)
     return (has_series(facts, "reward") && has_series(facts, "reward_std")) ||
            (is_stated(facts, "num_generations") && !facts_text(facts, "rl")) ||
            contains(class, "GRPO") || contains(class, "RLOO") ||
-           is_word(facts_text(facts, "rl"), RL);
+           is_word(facts_text(facts, "rl"), RL) || /* verl, without a critic */
+           (has_series(facts, "actor/pg_loss") && !has_series(facts, "critic/vf_loss"));
 }
 
 static bool is_ppo(const struct run_facts *facts)
@@ -147,7 +148,9 @@ static bool is_ppo(const struct run_facts *facts)
     const char *class = args_class(facts);
 
     return has_series(facts, "objective/kl") || has_series(facts, "env/reward_mean") ||
-           has_series_beginning(facts, "ppo/") ||
+           has_series_beginning(facts, "ppo/") || has_series(facts, "critic/vf_loss") ||
+           /* OpenRLHF */
+           (has_series(facts, "train/policy_loss") && has_series(facts, "train/return")) ||
            (is_stated(facts, "init_kl_coef") && !facts_text(facts, "rl")) ||
            contains(class, "PPOConfig") || contains(class, "PPOTrainer") ||
            facts_event(facts, "negative-kl", NULL) ||

@@ -383,6 +383,11 @@ void fake_dataset_name(struct fake_run *run, const char *name)
     run->datasets[run->memory.lists.n_datasets - 1].name = keep(run, name);
 }
 
+void fake_completions(struct fake_run *run, const struct completions *completions)
+{
+    run->memory.completions = completions;
+}
+
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n)
 {
     free(run->lengths);

@@ -76,6 +76,9 @@ void fake_samples(struct fake_run *run, const struct sample *samples, size_t n);
  * are made. */
 struct audit *fake_audit(struct fake_run *run, const char *split, enum audit_basis basis,
                          const struct audit_row *rows, size_t n);
+/* What logged completions say (core/facts/completions.h); borrowed. */
+struct completions;
+void fake_completions(struct fake_run *run, const struct completions *completions);
 void fake_lengths(struct fake_run *run, const int32_t *tokens, size_t n);
 void fake_generation(struct fake_run *run, const struct generation *generation);
 /* What a model reached on a suite: `correct` of n. */

@@ -20,6 +20,30 @@ static void other_spellings_become_one_name(void **state)
     assert_string_equal(metric_name("train/rewards/margins"), "rewards/margins");
 }
 
+static void names_of_rl_trainers_become_those_of_trl(void **state)
+{
+    static const char *const PAIRS[][2] = {
+        {"critic/score/mean", "reward"},
+        {"critic/kl", "kl"},
+        {"actor/reward_kl_penalty", "kl"},
+        {"response_length/mean", "completions/mean_length"},
+        {"response_length/clip_ratio", "completions/clipped_ratio"},
+        {"train/response_length", "completions/mean_length"},
+        {"train/objective/kl", "objective/kl"},
+        {"train/objective/scores", "reward"},
+        {"eval/rewards/accuracies", "eval_rewards/accuracies"},
+        {"completion_len/mean", "completions/mean_length"},
+        /* against the policy that sampled, or another program's rounding: no KL of the reference */
+        {"actor/ppo_kl", "actor/ppo_kl"},
+        {"mismatch_kl/mean", "mismatch_kl/mean"},
+        {"critic/rewards/mean", "critic/rewards/mean"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof PAIRS / sizeof *PAIRS; i++)
+        assert_string_equal(metric_name(PAIRS[i][0]), PAIRS[i][1]);
+}
+
 static void what_is_only_similar_keeps_its_name(void **state)
 {
     (void)state;
@@ -67,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_spellings_become_one_name),
+        cmocka_unit_test(names_of_rl_trainers_become_those_of_trl),
         cmocka_unit_test(what_is_only_similar_keeps_its_name),
         cmocka_unit_test(a_canonical_name_is_its_own_canonical_name),
         cmocka_unit_test(eval_losses_may_have_a_set_name),

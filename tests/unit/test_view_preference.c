@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/facts/completions.h"
 #include "tests/harness/fake_run.h"
 #include "views/registry.h"
 
@@ -121,6 +122,46 @@ static void a_calm_kl_has_no_knee(void **state)
     assert_null(strstr(text, "| knee"));
 }
 
+/* Eight steps, whose groups die, and one phrase. */
+static void some_completions(struct completions *out, struct completion_step *steps,
+                             const struct completion_phrase *phrase)
+{
+    *out = (struct completions){.n = 128, .n_files = 8, .steps = steps, .n_steps = 8,
+                                .length_r = 0.4, .n_length = 128, .n_tested = 900, .n_inflated = 7,
+                                .phrases = phrase, .n_phrases = 1,
+                                .first = {.first_step = 1, .last_step = 2, .n = 32, .n_groups = 8,
+                                          .alike = {.same = "", .opening = ""}},
+                                .last = {.first_step = 7, .last_step = 8, .n = 32, .n_groups = 8,
+                                         .alike = {.n_prompts = 8, .n_same = 6, .same = "I \033[2J see",
+                                                   .opening = ""}}};
+    for (int i = 0; i < 8; i++)
+        steps[i] = (struct completion_step){.step = i + 1, .n = 16, .words = 10 + i, .reward = 0.1 * i,
+                                            .n_grouped = 16, .n_groups = 4, .n_dead = i / 2,
+                                            .n_dead_rows = 4 * (i / 2), .n_wrong = 1 * (i > 5)};
+}
+
+static void completions_give_lengths_groups_and_phrases(void **state)
+{
+    struct fixture *f = *state;
+    struct completion_step steps[8];
+    struct completions completions;
+    const struct completion_phrase phrase = {"great question", 0, 31, 0.0, 0.97, 30.5, 1e-7, 0.25, 6, 6};
+
+    some_completions(&completions, steps, &phrase);
+    fake_line(f->run, "reward", 0.1, 0.9, 20);
+    fake_completions(f->run, &completions);
+    open_pane(f, &view_preference, true);
+    const char *text = drawn(f, 50, 100);
+    assert_non_null(strstr(text, "mean length of the outputs in words, by step"));
+    assert_non_null(strstr(text, "12 of 32 groups have no difference in reward: 2 all wrong"));
+    assert_non_null(strstr(text, "r +0.40"));
+    assert_non_null(strstr(text, "6 of 8 prompts get one text: I <0x1B>[2J see"));
+    assert_non_null(strstr(text, "7 of 900 tested, steps 1-2 against 7-8"));
+    assert_non_null(strstr(text, "97 %   30.5x    +0.25 great question"));
+    (void)drawn(f, 1, 1);
+    (void)drawn(f, 5, 20);
+}
+
 static void margins_and_pairs_of_dpo_are_shown(void **state)
 {
     struct fixture *f = *state;
@@ -168,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_knee_is_named_and_marked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_calm_kl_has_no_knee, setup, teardown),
+        cmocka_unit_test_setup_teardown(completions_give_lengths_groups_and_phrases, setup, teardown),
         cmocka_unit_test_setup_teardown(margins_and_pairs_of_dpo_are_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_to_show_says_what_to_import, setup, teardown),
         cmocka_unit_test_setup_teardown(any_size_does_no_harm, setup, teardown),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/checks/check.h"
+#include "core/checks/preference_completions.h"
 #include "core/checks/preference_series.h"
 #include "core/stats/robust.h"
 
@@ -33,7 +34,26 @@ static bool reward_rose(struct check_ctx *ctx, struct movement *movement)
     return values_read(ctx, "reward", &reward) && values_move(&reward, movement) && movement->rose;
 }
 
-/* All wrong, or all right: told by the reward of the rows whose groups have no difference. */
+enum end { END_UNKNOWN, END_WRONG, END_RIGHT };
+
+/* All wrong, or all right: counted where the completions were logged. */
+static enum end tell_groups(struct check_ctx *ctx)
+{
+    struct completion_sums sums;
+
+    if (!completions_sum(ctx, &sums) || sums.n_dead == 0)
+        return END_UNKNOWN;
+    check_info(ctx, "of %lld logged groups %lld have no difference: %lld all wrong, %lld all right, "
+                    "%lld between (steps %lld to %lld)",
+               (long long)sums.n_groups, (long long)sums.n_dead, (long long)sums.n_wrong,
+               (long long)sums.n_right, (long long)(sums.n_dead - sums.n_wrong - sums.n_right),
+               (long long)sums.first_step, (long long)sums.last_step);
+    return 2 * sums.n_wrong > sums.n_dead   ? END_WRONG
+           : 2 * sums.n_right > sums.n_dead ? END_RIGHT
+                                            : END_UNKNOWN;
+}
+
+/* The same by the reward of the rows whose groups have no difference. */
 static void tell_rewards(struct check_ctx *ctx, const struct dead_groups *groups)
 {
     const struct curve *reward = facts_curve(ctx->facts, "reward");
@@ -58,8 +78,11 @@ static void tell_rewards(struct check_ctx *ctx, const struct dead_groups *groups
 static void tell_waste(struct check_ctx *ctx, const struct dead_groups *groups)
 {
     const struct curve *seconds = facts_curve(ctx->facts, "step_time"), *at = groups->z.curve;
-    double all = 0.0, lost = 0.0, value;
+    double all = 0.0, lost = 0.0, value, share = stat_mean(groups->z.y, groups->z.n);
+    struct completion_sums sums;
 
+    if (completions_sum(ctx, &sums))
+        share = (double)sums.n_dead_rows / (double)sums.n_grouped;
     for (size_t i = 1; i < groups->z.n; i++) {
         double steps = (double)(at->step[groups->z.at[i]] - at->step[groups->z.at[i - 1]]);
 
@@ -68,8 +91,12 @@ static void tell_waste(struct check_ctx *ctx, const struct dead_groups *groups)
         all += value * steps;
         lost += value * steps * groups->z.y[i];
     }
-    check_info(ctx, "%.0f %% of the rollouts gave no gradient",
-               100.0 * stat_mean(groups->z.y, groups->z.n));
+    check_info(ctx, "%.0f %% of the rollouts gave no gradient", 100.0 * share);
+    const struct curve *whole = facts_curve(ctx->facts, "train_runtime");
+    if (!(all > 0.0) && whole && whole->n > 0 && whole->value[whole->n - 1] > 0.0) {
+        all = whole->value[whole->n - 1];
+        lost = share * all;
+    }
     if (all > 0.0)
         check_info(ctx, "that is %.3g of %.3g hours", lost / 3600.0, all / 3600.0);
 }
@@ -94,9 +121,14 @@ static void show(struct check_ctx *ctx, const struct dead_groups *groups, size_t
     }
     evidence_setting(ctx, facts_setting(ctx->facts, "num_generations"));
     evidence_setting(ctx, facts_setting(ctx->facts, "temperature"));
-    tell_rewards(ctx, groups);
+    enum end end = tell_groups(ctx);
+    if (end == END_UNKNOWN)
+        tell_rewards(ctx, groups);
     tell_waste(ctx, groups);
-    check_fix(ctx, "easier prompts where all answers are wrong, harder ones where all are right");
+    check_fix(ctx, end == END_WRONG   ? "easier prompts: most of these groups are all wrong"
+                   : end == END_RIGHT ? "harder prompts: most of these groups are all right"
+                                      : "easier prompts where all answers are wrong, harder ones "
+                                        "where all are right");
     check_fix(ctx, "num_generations up, temperature 1.0");
     check_fix(ctx, "a graded reward in place of all or nothing");
     check_fix(ctx, "look whether the completions are cut at the limit");
@@ -109,7 +141,8 @@ static int run(struct check_ctx *ctx, struct error *err)
 
     (void)err;
     if (!dead_groups_read(ctx, &groups))
-        return check_unknown(ctx, "metric rows with frac_reward_zero_std or reward_std");
+        return check_unknown(ctx, "metric rows with frac_reward_zero_std or reward_std, or the "
+                                  "logged completions with their rewards");
     if (groups.z.n < ENOUGH_ROWS)
         return check_unknown(ctx, "%zu more logged rows", ENOUGH_ROWS - groups.z.n);
     bool rose = reward_rose(ctx, &reward);
@@ -129,6 +162,7 @@ static int run(struct check_ctx *ctx, struct error *err)
         show(ctx, &groups, groups.z.n / 2, half, WEAK);
         return OK;
     }
+    (void)tell_groups(ctx);
     if (rose && half >= WEAK)
         check_info(ctx,
                    "most groups of the last half have equal rewards, after the reward rose from "
@@ -145,7 +179,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_grpo_no_signal = {
     .id = "grpo-no-signal",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_BLOCKS,
     .title = "Groups contain different rewards",

@@ -6,10 +6,11 @@
 
 #include "core/checks/generation_sets.h"
 #include "core/checks/held_out.h"
+#include "core/checks/preference_completions.h"
 #include "core/checks/preference_series.h"
 #include "core/stats/robust.h"
 
-enum { ENOUGH_ROWS = 20, ENOUGH_PART_ROWS = 8, ENOUGH_PROMPTS = 5 };
+enum { ENOUGH_ROWS = 20, ENOUGH_PART_ROWS = 8, ENOUGH_PROMPTS = 5, SHOWN_PHRASES = 5 };
 
 static const double TOKEN_KL = 0.5, SEQUENCE_KL = 6.0, NEAR_MAXIMUM = 0.05;
 static const double FALL = 1.0 / 3.0, ALIKE = 0.5, DEVIATIONS = 2.0;
@@ -172,6 +173,44 @@ static bool outputs_are_alike(struct check_ctx *ctx)
     return false;
 }
 
+/* A format that is rewarded gives all answers one opening: no sign of anything while right answers rise. */
+static bool right_answers_rise(struct check_ctx *ctx)
+{
+    struct reward_part *parts = arena_array(ctx->arena, MAX_REWARD_PARTS, sizeof *parts);
+    size_t n = parts ? reward_parts_read(ctx, parts) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].is_accuracy && values_rose(&parts[i].values))
+            return true;
+    return false;
+}
+
+static bool completions_are_alike(struct check_ctx *ctx)
+{
+    bool is_same, is_old;
+    const char *what = completions_alike(ctx, &is_same, &is_old);
+    const struct completions *completions = facts_completions(ctx->facts);
+
+    if (is_old)
+        check_info(ctx, "the completions are alike from the first quarter on");
+    if (!what)
+        return false;
+    const struct completion_alike *alike = &completions->last.alike;
+    if (!is_same && right_answers_rise(ctx)) {
+        check_info(ctx, "%s begin with the same eight words, while right answers rise", what);
+        return false;
+    }
+    check_fail(ctx, CONFIDENCE_STRONG, "outputs", "%s %s", what,
+               is_same ? "are the same text" : "begin with the same eight words");
+    check_begins(ctx, completions->last.first_step);
+    struct evidence *e = evidence_number(
+        ctx, (double)(is_same ? alike->n_same : alike->n_opening) / (double)alike->n_prompts, ALIKE,
+        "%s", is_same ? alike->same : alike->opening);
+    e->step = completions->last.first_step;
+    e->last_step = completions->last.last_step;
+    return true;
+}
+
 /* ---- F8: reward against the square root of the KL ---- */
 
 struct line {
@@ -253,6 +292,29 @@ static bool falls_behind(struct check_ctx *ctx, const struct pair_of_curves *cur
 
 /* ---- The rule ---- */
 
+/* Each reward function that moved: one up for another that goes down is what a sum hides. */
+static void tell_parts(struct check_ctx *ctx)
+{
+    struct reward_part *parts = arena_array(ctx->arena, MAX_REWARD_PARTS, sizeof *parts);
+    size_t n = parts ? reward_parts_read(ctx, parts) : 0;
+    const char *up = "", *down = "";
+
+    for (size_t i = 0; i < n; i++) {
+        struct movement m;
+
+        if (parts[i].values.n < ENOUGH_PART_ROWS || !values_move(&parts[i].values, &m))
+            continue;
+        if (m.rose)
+            up = arena_printf(ctx->arena, "%s%s%s %.3g to %.3g", up, *up ? ", " : "", parts[i].name,
+                              m.first, m.last);
+        if (m.fell)
+            down = arena_printf(ctx->arena, "%s%s%s %.3g to %.3g", down, *down ? ", " : "",
+                                parts[i].name, m.first, m.last);
+    }
+    if (*up && *down)
+        check_info(ctx, "rewards that rise: %s; that fall: %s", up, down);
+}
+
 static void advise(struct check_ctx *ctx)
 {
     evidence_setting(ctx, facts_setting(ctx->facts, "init_kl_coef"));
@@ -301,19 +363,23 @@ static int run(struct check_ctx *ctx, struct error *err)
         fired = true;
     }
     if (!is_better)
-        fired |= outputs_are_alike(ctx);
+        fired |= outputs_are_alike(ctx) || completions_are_alike(ctx);
     if (!is_better && !fired && curves.has_both)
         fired = falls_behind(ctx, &curves);
-    if (!fired)
+    tell_parts(ctx);
+    if (!fired) {
+        completions_note_phrase(ctx);
         return judge_quiet(ctx, &curves, &held);
+    }
     held_out_show(ctx, &held);
+    completions_show_phrases(ctx, SHOWN_PHRASES);
     advise(ctx);
     return OK;
 }
 
 const struct check check_reward_hacking = {
     .id = "reward-hacking",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_MISLEADS,
     .title = "Reward does not outrun its meaning",
