@@ -198,7 +198,8 @@ static void count_gram(struct search *search, const struct place *place)
 {
     struct gram *gram = slot_of(search, place->key);
 
-    if (!gram->key || gram->text_mark == search->here.text_mark || gram->prompt_mark == search->here.group_mark)
+    if (!gram->key || gram->text_mark == search->here.text_mark ||
+        gram->prompt_mark == search->here.group_mark)
         return;
     gram->text_mark = search->here.text_mark;
     if (gram->group_mark != search->here.group_mark) {

@@ -125,7 +125,8 @@ const char *metric_name(const char *raw_name)
     if (strncmp(raw_name, "train/", 6) == 0) {
         const char *rest = raw_name + 6;
         if (strncmp(rest, "rewards/", 8) == 0 || strncmp(rest, "logps/", 6) == 0 ||
-            strncmp(rest, "logits/", 7) == 0 || strncmp(rest, "completions/", 12) == 0 || strncmp(rest, "objective/", 10) == 0 ||
+            strncmp(rest, "logits/", 7) == 0 || strncmp(rest, "completions/", 12) == 0 ||
+            strncmp(rest, "objective/", 10) == 0 ||
             strncmp(rest, "clip_ratio/", 11) == 0) {
             return metric_name(rest);
         }
