@@ -5,6 +5,8 @@
 #include "core/facts/audit_parts.h"
 #include "core/facts/facts_cache.h"
 #include "core/facts/prompt_pair_parts.h"
+#include "core/facts/serving.h"
+#include "core/read/request.h"
 #include "core/store/store.h"
 
 #define TEXT_BYTES ((size_t)1 << 20) /* of a longer prompt no ids are made */
@@ -26,9 +28,10 @@ static void keep(const struct prompt_maker *maker, const struct tokens *tokens,
     side->n_ids = tokens->n;
 }
 
-/* Rendered texts hold their special tokens, so none are added. */
+/* Rendered texts hold their special tokens, so none are added; a server adds them to a prompt that is
+ * sent as text. */
 static void encode(const struct prompt_maker *maker, const struct tokenizer *tokenizer,
-                   struct prompt_side *side)
+                   bool adds_special, struct prompt_side *side)
 {
     struct tokenizer_scratch *scratch = NULL;
     struct tokens tokens = {0};
@@ -37,7 +40,7 @@ static void encode(const struct prompt_maker *maker, const struct tokenizer *tok
     if (!tokenizer || side->n_ids || side->text.n == 0 || side->text.n > TEXT_BYTES)
         return;
     if (tokenizer_scratch_open(&scratch, &ignored) == OK &&
-        tokenizer_encode(tokenizer, scratch, side->text, false, &tokens, &ignored) == OK)
+        tokenizer_encode(tokenizer, scratch, side->text, adds_special, &tokens, &ignored) == OK)
         keep(maker, &tokens, side);
     tokens_free(&tokens);
     tokenizer_scratch_close(scratch);
@@ -49,6 +52,19 @@ static bool is_folder_of(const char *folder, const char *tokenizer_path)
 
     return tokenizer_path && strncmp(tokenizer_path, folder, n) == 0 &&
            (tokenizer_path[n] == '\0' || (tokenizer_path[n] == '/' && !strchr(tokenizer_path + n + 1, '/')));
+}
+
+/* A completion request to a server that uses the Hugging Face tokenizer: add_special_tokens is true
+ * unless the body says otherwise. */
+static bool server_adds_special(const struct prompt_maker *maker)
+{
+    const struct serving *serving = facts_serving(maker->facts);
+    bool is_hf = serving && (serving->engine == SERVING_VLLM || serving->engine == SERVING_SGLANG ||
+                             serving->engine == SERVING_TGI);
+    const struct json *said = json_get(maker->request, "add_special_tokens");
+
+    return is_hf && maker->request && request_prompt_of(maker->request) &&
+           maker->pair->serve.source == maker->request_source && !json_is(said, JSON_FALSE);
 }
 
 void prompt_tokenise(struct prompt_maker *maker, const struct template_place *serve)
@@ -70,9 +86,9 @@ void prompt_tokenise(struct prompt_maker *maker, const struct template_place *se
         tokenizer_load(&own, serve->folder, NULL, &ignored) != OK)
         own = NULL;
     if (has_engine)
-        encode(maker, engine.tokenizer, &pair->train.side);
+        encode(maker, engine.tokenizer, false, &pair->train.side);
     if (own || has_engine)
-        encode(maker, own ? own : engine.tokenizer, &pair->serve.side);
+        encode(maker, own ? own : engine.tokenizer, server_adds_special(maker), &pair->serve.side);
     tokenizer_close(own);
     if (has_engine)
         audit_engine_close(&engine);

@@ -19,6 +19,8 @@ struct prompt_maker {
     int64_t messages_row;
     struct str row_text;                /* of a row that holds its text itself */
     int64_t text_row;
+    struct str plain_text;              /* of a row of prompt and answer without any markers */
+    int64_t plain_row;
 };
 
 /* ---- prompt_sources.c: where the templates and prompts lie ---- */

@@ -289,6 +289,35 @@ static void train_by_template(struct prompt_maker *maker, const struct template_
     close_renderer(&renderer);
 }
 
+/* Prompt and answer as texts: TRL renders turns alone, such rows it takes as they are. */
+static void train_as_plain(struct prompt_maker *maker, struct prompt_record *record)
+{
+    struct mask_policy policy = {0};
+
+    if (maker->plain_row == NONE)
+        return;
+    mask_policy_choose(maker->facts, maker->arena, &policy);
+    if (!policy.is_known || (policy.policy.rule != MASK_TRL && policy.policy.rule != MASK_TRL_OLD))
+        return;
+    record->origin = PROMPT_ROWS;
+    record->source = facts_source(maker->facts, maker->dataset->source_id);
+    record->row = maker->plain_row;
+    record->about = arena_printf(maker->arena, "row %lld of %s, prompt and answer as plain text",
+                                 (long long)maker->plain_row, maker->dataset->name);
+    record->side.text = maker->plain_text;
+}
+
+/* LLaMA-Factory renders rows of any form by the template that is named. */
+static bool renders_by_name(const struct prompt_maker *maker, const struct template_place *train)
+{
+    struct mask_policy policy = {0};
+
+    if (train->named == FAMILY_NONE || !maker->dataset || maker->pair->rows_family != FAMILY_NONE)
+        return false;
+    mask_policy_choose(maker->facts, maker->arena, &policy);
+    return policy.policy.rule == MASK_LLAMAFACTORY;
+}
+
 /* ---- Serving ---- */
 
 static bool flag_of(const struct json *body, const char *key, bool usual)
@@ -482,6 +511,9 @@ void prompt_render_sides(struct prompt_maker *maker)
         if (pair->train.origin != PROMPT_ABSENT)
             note_inserted(maker, maker->messages, &pair->train);
     }
+    if (pair->train.origin == PROMPT_ABSENT)
+        train_as_plain(maker, &pair->train);
+    pair->rows_are_templated = pair->rows_are_templated || renders_by_name(maker, &train);
     bool is_wanted = pair->serve.origin == PROMPT_ABSENT && !serve.bare;
     if (is_wanted && serve.unknown)
         pair->serve.missing = serve.unknown;

@@ -175,18 +175,19 @@ static void on_turns(struct rows_reading *r, const struct json *messages, const 
         look_at_turns(r, messages);
 }
 
-static void on_text(struct rows_reading *r, struct str text, int64_t row)
+/* Returns whether the text was looked at and has no markers. */
+static bool on_text(struct rows_reading *r, struct str text, int64_t row)
 {
     struct prompt_shape shape;
 
     if (r->n_family_rows >= FAMILY_ROWS)
-        return;
+        return false;
     text = str_first(text, TEXT_BYTES);
     prompt_shape_of(text, NULL, 0, r->arena, &shape);
     count_family(r, shape.family);
     r->n_family_rows++;
     if (shape.family == FAMILY_NONE)
-        return;
+        return true;
     r->n_texts++;
     if (shape.system < shape.n) {
         const struct prompt_segment *system = &shape.segments[shape.system];
@@ -197,17 +198,21 @@ static void on_text(struct rows_reading *r, struct str text, int64_t row)
         r->maker->row_text = arena_str(r->maker->arena, text);
         r->maker->text_row = row;
     }
+    return false;
 }
 
 static void join_and_look(struct rows_reading *r, struct str a, struct str b, int64_t row)
 {
+    struct prompt_maker *maker = r->maker;
     struct buf text;
 
     buf_init(&text, TEXT_BYTES * 2);
     buf_str(&text, str_first(a, TEXT_BYTES));
     buf_str(&text, str_first(b, TEXT_BYTES));
-    if (!text.failed)
-        on_text(r, buf_view(&text), row);
+    if (!text.failed && on_text(r, buf_view(&text), row) && maker->plain_row == NONE && b.n) {
+        maker->plain_text = arena_str(maker->arena, buf_view(&text));
+        maker->plain_row = row;
+    }
     buf_free(&text);
 }
 
@@ -259,7 +264,7 @@ static void on_row(struct rows_reading *r, const struct conversation *row, int64
         return;
     }
     if (row->form == ROW_TEXT && row->text.p)
-        on_text(r, row->text, number);
+        (void)on_text(r, row->text, number);
     else if (row->prompt.p)
         join_and_look(r, row->prompt, row->completion.p ? row->completion : row->chosen, number);
 }
@@ -320,6 +325,8 @@ static void sum_up(struct rows_reading *r)
     for (int family = FAMILY_NONE + 1; family <= FAMILY_OTHER; family++)
         if (2 * r->n_family[family] > r->n_family_rows)
             pair->rows_family = (enum marker_family)family;
+    if (r->n_turns > 0 || r->n_texts > 0)
+        r->maker->plain_row = NONE; /* not all of them are plain */
     if (n == 0)
         return;
     pair->system_share = (double)r->n_system / (double)n;
@@ -337,7 +344,7 @@ void prompt_read_rows(struct prompt_maker *maker)
     struct column_names names = {.text = facts_text(facts, "dataset_text_field")};
     struct error why = {0};
 
-    maker->text_row = maker->messages_row = NONE;
+    maker->text_row = maker->messages_row = maker->plain_row = NONE;
     maker->dataset = maker->pair->dataset = training_rows(facts);
     const struct source *source =
         maker->dataset ? facts_source(facts, maker->dataset->source_id) : NULL;

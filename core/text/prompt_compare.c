@@ -486,21 +486,23 @@ static void compare_ids(struct comparing *c)
 {
     const struct prompt_side *a = c->train, *b = c->serve;
     size_t end = b->shape.prompt_end;
+    /* a BOS that the server added before the text's own is a finding of its own (C2.5) */
+    size_t added = b->n_ids >= 2 && b->ids[0] == b->ids[1] && b->end[0] == b->begin[0];
 
     if (c->out->difference != PROMPTS_EQUAL || a->n_ids == 0 || b->n_ids == 0 ||
         !is_prefix(a->text, str_first(b->text, end)))
         return;
-    for (size_t i = 0; i < b->n_ids && b->begin[i] < end; i++) {
-        if (i < a->n_ids && a->ids[i] == b->ids[i])
+    for (size_t i = 0, k = added; k < b->n_ids && b->begin[k] < end; i++, k++) {
+        if (i < a->n_ids && a->ids[i] == b->ids[k])
             continue;
         /* the end of the prompt lies inside of a training token: of the answer's first one */
-        if (i < a->n_ids && b->end[i] >= end && a->begin[i] == b->begin[i] && a->end[i] > end) {
+        if (i < a->n_ids && b->end[k] >= end && a->begin[i] == b->begin[k] && a->end[i] > end) {
             note(c->out, c->arena, "the prompt ends inside of a token of the training text");
             return;
         }
-        differ(c, PROMPTS_OTHER_IDS, i < a->n_ids ? a->begin[i] : a->text.n, b->begin[i]);
+        differ(c, PROMPTS_OTHER_IDS, i < a->n_ids ? a->begin[i] : a->text.n, b->begin[k]);
         c->out->train_token = (ptrdiff_t)i;
-        c->out->serve_token = (ptrdiff_t)i;
+        c->out->serve_token = (ptrdiff_t)k;
         return;
     }
 }

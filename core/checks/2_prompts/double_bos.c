@@ -95,6 +95,12 @@ static int serve_fails(struct check_ctx *ctx, const struct prompt_record *serve,
     e->source_id = serve->source ? serve->source->id : 0;
     e->token = 1;
     add_fixes(ctx);
+    /* the first of them is not of the text: the server adds it to a completion's prompt by default */
+    if (serve->side.n_ids >= 2 && serve->side.begin[0] == serve->side.end[0])
+        return check_warn(ctx, CONFIDENCE_LIKELY, "serve",
+                          "the prompt that is sent begins with the text of %s, and the server adds one "
+                          "(add_special_tokens is on for completions)",
+                          bos);
     return check_fail(ctx, CONFIDENCE_CERTAIN, "serve", "the served prompt begins with %s twice",
                       bos);
 }

@@ -31,6 +31,38 @@ static bool other_family(struct check_ctx *ctx, const struct prompt_pair *pair)
     return true;
 }
 
+/* What Ollama's TEMPLATE makes of a chat is what it sends; whether clients of another server use its chat
+ * template or send texts is known of a captured prompt alone. */
+static bool is_sent(const struct prompt_record *serve)
+{
+    return prompt_is_captured(serve) ||
+           (serve->source && strcmp(serve->source->importer, "ollama_modelfile") == 0);
+}
+
+/* Turns on one side, text without any marker on the other. "Human:" may be a word of the text. */
+static bool plain_on_one_side(struct check_ctx *ctx, const struct prompt_pair *pair)
+{
+    const struct prompt_shape *train = &pair->train.side.shape, *serve = &pair->serve.side.shape;
+    const struct prompt_shape *rendered = train->family == FAMILY_NONE ? serve : train;
+
+    if (!prompts_are_known(pair) || pair->comparison.difference != PROMPTS_UNKNOWN ||
+        (train->family == FAMILY_NONE) == (serve->family == FAMILY_NONE) ||
+        rendered->family == FAMILY_HUMAN || rendered->assistant == rendered->n ||
+        !is_sent(&pair->serve) || pair->train.side.text.n == 0 ||
+        str_trim(pair->serve.side.text).n == 0)
+        return false;
+    prompts_show(ctx, pair);
+    if (rendered == train)
+        check_fail(ctx, CONFIDENCE_STRONG, "plain",
+                   "training renders %s, and the prompt that is sent has no turn markers at all",
+                   marker_family_name(train->family));
+    else
+        check_fail(ctx, CONFIDENCE_STRONG, "plain",
+                   "training has plain text without turn markers, serving renders %s",
+                   marker_family_name(serve->family));
+    return true;
+}
+
 static bool other_bytes(struct check_ctx *ctx, const struct prompt_pair *pair)
 {
     const struct prompt_comparison *c = &pair->comparison;
@@ -211,7 +243,8 @@ static int run(struct check_ctx *ctx, struct error *err)
     (void)err;
     if (!pair)
         return OK;
-    bool fired = other_family(ctx, pair) || other_bytes(ctx, pair) || other_template(ctx, pair);
+    bool fired = other_family(ctx, pair) || plain_on_one_side(ctx, pair) || other_bytes(ctx, pair) ||
+                 other_template(ctx, pair);
     fired |= no_serving_template(ctx, pair);
     fired |= rows_of_other_family(ctx, pair);
     fired |= log_lines(ctx);
