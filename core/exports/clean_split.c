@@ -100,6 +100,17 @@ static void put_set(FILE *file, const struct leaks *leaks, const struct leak_set
     }
 }
 
+/* Which training row it is, is kept of the first rows of each set. */
+static void tell_unnamed(const struct made_folder *folder, const struct leaks *leaks)
+{
+    for (size_t i = 0; i < leaks->n_sets; i++)
+        if (leaks->sets[i].n_leaked > (int64_t)leaks->sets[i].n_pairs)
+            buf_printf(folder->said,
+                       "%s: all %lld rows are listed, the training row is named for the first %zu\n",
+                       leaks->sets[i].name, (long long)leaks->sets[i].n_leaked,
+                       leaks->sets[i].n_pairs);
+}
+
 static void tell_partial(const struct made_folder *folder, const struct leaks *leaks)
 {
     if (leaks->is_partial || leaks->trouble)
@@ -131,6 +142,7 @@ int make_drop_rows(const struct run_facts *facts, const struct made_folder *fold
         buf_printf(folder->said,
                    "%s/drop-rows.csv: %lld test rows that training has seen (rows from 0)\n",
                    folder->path, (long long)n);
+    tell_unnamed(folder, leaks);
     tell_partial(folder, leaks);
     return rc;
 }

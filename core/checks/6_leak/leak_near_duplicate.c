@@ -45,6 +45,10 @@ static void show_pairs(struct check_ctx *ctx, const struct leak_set *set)
         e->source_id = pair->test->source_id;
         e->row = pair->row;
     }
+    if (set->n_leaked > (int64_t)set->n_pairs)
+        check_info(ctx, "all %lld such rows are counted and listed; of the first %zu alone it is kept which "
+                        "training row each is like",
+                   (long long)set->n_leaked, set->n_pairs);
     if (set->n_leaked > SHOWN_PAIRS)
         check_info(ctx, "%lld more such test rows: flatline make drop-rows lists all",
                    (long long)set->n_leaked - SHOWN_PAIRS);
@@ -84,6 +88,11 @@ static int say_leak(struct check_ctx *ctx, const struct leaks *leaks, const stru
     const enum confidence sure = leak_is_whole(leaks, set) ? CONFIDENCE_CERTAIN : CONFIDENCE_STRONG;
 
     show(ctx, leaks, set);
+    if (set->n_exact > 1 && set->n_exact == set->n_compared && set->n_not_compared == 0)
+        return check_fail(ctx, sure, "exact",
+                          "%s is training data again: each of its %lld rows is a training row, input "
+                          "and target",
+                          set->name, (long long)set->n_compared);
     if (near >= COPIES)
         return check_fail(ctx, sure, set->n_exact ? "exact" : "near",
                           "%lld of %lld test rows in %s (%.3g %%) are copies or near copies of "
