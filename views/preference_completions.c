@@ -81,8 +81,10 @@ void preference_say_completions(struct textflow *flow, struct check_ctx *ctx)
 
     if (!completions)
         return;
-    flow_printf(flow, STYLE_TEXT, "%lld logged completions in %lld files, %zu steps",
-                (long long)completions->n, (long long)completions->n_files, completions->n_steps);
+    flow_printf(flow, STYLE_TEXT, "%lld logged completions in %lld file%s, %zu step%s",
+                (long long)completions->n, (long long)completions->n_files,
+                completions->n_files == 1 ? "" : "s", completions->n_steps,
+                completions->n_steps == 1 ? "" : "s");
     if (completions->missing) {
         flow_puts(flow, STYLE_UNKNOWN, "  not all: ");
         flow_puts(flow, STYLE_UNKNOWN, completions->missing);

@@ -205,7 +205,8 @@ static bool completions_are_alike(struct check_ctx *ctx)
     check_begins(ctx, completions->last.first_step);
     struct evidence *e = evidence_number(
         ctx, (double)(is_same ? alike->n_same : alike->n_opening) / (double)alike->n_prompts, ALIKE,
-        "%s", is_same ? alike->same : alike->opening);
+        "share of prompts whose completion %s \"%s\"", is_same ? "is" : "begins with",
+        is_same ? alike->same : alike->opening);
     e->step = completions->last.first_step;
     e->last_step = completions->last.last_step;
     return true;
