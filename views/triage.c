@@ -97,9 +97,22 @@ static void add_checks(const struct view *view, struct state *state, const struc
         add_line(state, (struct line){LINE_REST, index, -1});
 }
 
+/* The cursor stays on its line when another size folds or unfolds the stage. */
+static void keep_cursor(struct state *state, const struct line *was)
+{
+    for (size_t i = 0; i < state->n_lines; i++)
+        if (state->lines[i].kind == was->kind && state->lines[i].stage == was->stage &&
+            state->lines[i].check == was->check) {
+            state->cursor = i;
+            return;
+        }
+}
+
 static void make_lines(const struct view *view)
 {
     struct state *state = view->state;
+    const struct line was = state->n_lines ? state->lines[state->cursor] : (struct line){0};
+    bool has_cursor = state->n_lines > 0;
 
     state->n_lines = 0;
     for (int i = 0; view->desk->verdicts && i < N_STAGES; i++) {
@@ -107,6 +120,8 @@ static void make_lines(const struct view *view)
         if (i == state->open_stage)
             add_checks(view, state, &view->desk->verdicts->stages[i], i);
     }
+    if (has_cursor)
+        keep_cursor(state, &was);
     if (state->cursor >= state->n_lines)
         state->cursor = state->n_lines ? state->n_lines - 1 : 0;
 }
