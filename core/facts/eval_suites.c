@@ -74,6 +74,24 @@ static const char *last_component(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* An evaluation that loaded an adapter names what it put it on. */
+static bool carried_an_adapter(const struct run_facts *facts, struct str model)
+{
+    for (size_t i = 0; i < facts->n_settings; i++) {
+        const struct setting *peft = &facts->settings[i];
+        size_t n = 0;
+
+        if (peft->side != SIDE_EVAL || strcmp(peft->raw_name, "lm_eval.peft") != 0)
+            continue;
+        const struct setting *const *beside = facts_settings_of(facts, peft->source_id, &n);
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(beside[k]->raw_name, "lm_eval.pretrained") == 0 && beside[k]->value &&
+                str_is(model, beside[k]->value))
+                return true;
+    }
+    return false;
+}
+
 /* What the run says that it started from; a base that bears the name of the run's own folder tells
  * nothing. */
 static bool is_what_was_tuned(const struct run_facts *facts, const char *model)
@@ -93,7 +111,7 @@ static bool is_what_was_tuned(const struct run_facts *facts, const char *model)
                      (strchr(base, '/') && str_is_ignoring_case(last, last_component(base)))))
             return true;
     }
-    return false;
+    return carried_an_adapter(facts, plain);
 }
 
 bool eval_model_is_base(const struct run_facts *facts, const char *model)
