@@ -277,8 +277,8 @@ static void a_pair_marks_what_differs(void **state)
 }
 
 static const char PAIRS[] =
-    "{\"prompt\": \"Name a tree.\", \"chosen\": \"the old oak by the road\", \"rejected\": \"the very new oak "
-    "by the river\", \"score_chosen\": 2, \"score_rejected\": 9}\n"
+    "{\"prompt\": \"Name a tree.\", \"chosen\": \"the old oak by the road\", \"rejected\": \"the very "
+    "new oak by the river\", \"score_chosen\": 2, \"score_rejected\": 9}\n"
     "{\"prompt\": \"Name a bird.\", \"chosen\": \"a \\u202ewren\", \"rejected\": \"\"}\n";
 
 static void answers_of_a_preference_row_stand_beside_each_other(void **state)
