@@ -16,99 +16,13 @@
 #include "core/read/table_columns.h"
 #include "importers/importer.h"
 #include "importers/peek.h"
+#include "importers/run/exported_table.h"
+#include "importers/run/metric_columns.h"
 #include "importers/run/metric_lines.h"
 
-#define MAX_COLUMNS 512
-#define MAX_KEY     200
+#define MAX_COLUMNS METRIC_COLUMNS
 
-/* ---- What the columns say ---- */
-
-struct columns {
-    bool has_step, has_epoch, has_metric, has_loss, has_text;
-    size_t n;
-};
-
-static bool is_metric(const char *name)
-{
-    static const char *const names[] = {
-        "loss",
-        "train_loss",
-        "eval_loss",
-        "learning_rate",
-        "grad_norm",
-        "reward",
-        "kl",
-        "objective/kl",
-        "perplexity",
-        "ppl",
-        "train_accuracy",
-        "eval_accuracy",
-        "val_accuracy",
-        "mean_token_accuracy",
-        "rewards/margins",
-        "rewards/chosen",
-        "train_loss_epoch",
-    };
-    const char *canonical = metric_name(name);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(canonical, names[i]) == 0) {
-            return true;
-        }
-    }
-    return metric_is_eval_loss(canonical);
-}
-
-/* Columns of datasets, recorded outputs, evaluation items and side tables. */
-static bool is_foreign(const char *name)
-{
-    static const char *const names[] = {
-        "messages",    "conversations", "prompt",   "prompts",   "completion", "completions",
-        "instruction", "input",         "output",   "outputs",   "text",       "chosen",
-        "rejected",    "input_ids",     "labels",   "question",  "answer",     "response",
-        "label",       "query",         "content",  "item_id",   "suite",      "finetuned",
-        "expected",    "winner",        "sentence", "sentence1", "target",     "document",
-        "tokens_ids",  "finish_reason", "doc_id",   "doc",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool see_column(void *ctx, const char *name)
-{
-    struct columns *columns = ctx;
-    columns->n++;
-    columns->has_step |= metric_is_step(name);
-    columns->has_epoch |= strcmp(metric_name(name), "epoch") == 0;
-    columns->has_metric |= is_metric(name);
-    columns->has_loss |= strcmp(metric_name(name), "loss") == 0;
-    columns->has_text |= is_foreign(name);
-    return !columns->has_text;
-}
-
-/* A CSV header: names between commas or tabs, perhaps quoted. */
-static void see_header(struct str line, struct columns *columns)
-{
-    char separator = memchr(line.p, '\t', line.n) != NULL ? '\t' : ',';
-    struct str cell;
-    while (columns->n < MAX_COLUMNS && str_split(&line, separator, &cell)) {
-        char name[MAX_KEY];
-        cell = str_trim(cell);
-        if (cell.n > 1 && cell.p[0] == '"' && cell.p[cell.n - 1] == '"') {
-            cell = str_from(cell.p + 1, cell.n - 2);
-        }
-        if (cell.n >= sizeof name) {
-            columns->has_text = true;
-            continue;
-        }
-        memcpy(name, cell.p, cell.n);
-        name[cell.n] = '\0';
-        see_column(columns, name);
-    }
-}
+/* ---- What the file is ---- */
 
 static struct str first_line(struct str head)
 {
@@ -145,10 +59,21 @@ static bool is_csv_name(const struct peek *peek)
     return peek_name_ends(peek, ".csv") || peek_name_ends(peek, ".tsv");
 }
 
+/* Loggers that print an object a line write into a .log, too. */
+static bool is_lines_file(const struct peek *peek)
+{
+    if (peek_name_ends(peek, ".jsonl") || peek_name_ends(peek, ".ndjson")) {
+        return true;
+    }
+    bool is_log = peek_name_ends(peek, ".log") || peek_name_ends(peek, ".out") ||
+                  peek_name_ends(peek, ".txt");
+    return is_log && peek_is_lines(peek);
+}
+
 static int probe(const struct peek *peek)
 {
-    struct columns columns = {0};
-    bool is_lines = peek_name_ends(peek, ".jsonl") || peek_name_ends(peek, ".ndjson");
+    struct metric_columns columns = {0};
+    bool is_lines = is_lines_file(peek);
     if (is_side_table(peek) || (!is_lines && !is_csv_name(peek))) {
         return 0;
     }
@@ -157,9 +82,9 @@ static int probe(const struct peek *peek)
         return is_named ? 60 : 0;
     }
     if (is_lines) {
-        peek_keys(peek, see_column, &columns);
+        peek_keys(peek, metric_columns_see, &columns);
     } else {
-        see_header(first_line(peek->head), &columns);
+        metric_columns_header(first_line(peek->head), peek->name, &columns);
     }
     if (columns.has_text) {
         return 0;
@@ -188,15 +113,34 @@ struct table {
     int64_t n_long; /* rows with more cells than the header */
 };
 
+/* The i-th name without what an exporter put around it; a name that stands there already is of
+ * another run in the same chart: the first counts. */
+static struct str header_name(const struct table *table, const struct csv_row *row, size_t i,
+                              bool is_scalar)
+{
+    const char *path = table->rows.import->path, *slash = strrchr(path, '/');
+    const char *tag = is_scalar ? exported_tag(slash ? slash + 1 : path) : NULL;
+    struct str cell = str_trim(row->cells[i]), name = exported_column(cell);
+    for (size_t k = 0; k < i && name.n < cell.n; k++) {
+        if (str_eq(table->names[k], name)) {
+            return str_first(name, 0);
+        }
+    }
+    return tag != NULL && i == 2 ? str_of(tag) : name;
+}
+
 static int take_header(struct table *table, const struct csv_row *row, struct error *err)
 {
     size_t n = row->n < MAX_COLUMNS ? row->n : MAX_COLUMNS;
-    struct columns columns = {0};
+    struct metric_columns columns = {0};
+    bool is_scalar = exported_is_scalar(row->cells, row->n);
     table->names = arena_array(table->arena, n, sizeof table->names[0]);
     for (size_t i = 0; i < n && table->names != NULL; i++) {
-        table->names[i] = arena_str(table->arena, str_trim(row->cells[i]));
+        char plain[METRIC_COLUMN_BYTES];
+        struct str name = header_name(table, row, i, is_scalar);
+        table->names[i] = arena_str(table->arena, exported_plain(name, plain, sizeof plain));
         if (table->names[i].p != NULL) {
-            see_column(&columns, table->names[i].p);
+            metric_columns_see(&columns, table->names[i].p);
         }
     }
     if (arena_failed(table->arena)) {
@@ -244,7 +188,7 @@ static int on_csv_row(void *ctx, const struct csv_row *row, struct error *err)
     for (size_t i = 0; i < row->n && i < table->n_names; i++) {
         struct json_field *field = &table->fields[out.n];
         struct str cell = row->cells[i].p != NULL ? str_trim(row->cells[i]) : str_of("");
-        if (cell.n == 0 || !number_parse_any(cell, &field->number)) {
+        if (cell.n == 0 || table->names[i].n == 0 || !number_parse_any(cell, &field->number)) {
             continue;
         }
         field->key = table->names[i];
@@ -327,7 +271,7 @@ out:
 /* ---- JSONL ---- */
 
 /* Which names the first rows use decides what `train_loss` and a missing step mean. */
-static int look_at_head(struct import *import, struct columns *columns, struct error *err)
+static int look_at_head(struct import *import, struct metric_columns *columns, struct error *err)
 {
     struct source_file *file;
     struct error why = {0};
@@ -344,7 +288,7 @@ static int look_at_head(struct import *import, struct columns *columns, struct e
     struct peek peek = {.path = import->path, .name = "", .folder_name = ""};
     peek.head = str_from(head, got);
     if (rc == OK) {
-        peek_keys(&peek, see_column, columns);
+        peek_keys(&peek, metric_columns_see, columns);
     }
     free(head);
     return rc == OK ? OK : import_note_error(import, &why, err);
@@ -352,7 +296,7 @@ static int look_at_head(struct import *import, struct columns *columns, struct e
 
 static int read_lines(struct import *import, struct error *err)
 {
-    struct columns columns = {0};
+    struct metric_columns columns = {0};
     struct metric_rows rows;
     int rc = look_at_head(import, &columns, err);
     if (rc != OK) {
@@ -376,15 +320,15 @@ static bool is_number_column(void *ctx, const struct json *example)
     return example->type == JSON_NUMBER || example->type == JSON_STRING;
 }
 
-static bool see_member(const struct json *member, struct columns *columns)
+static bool see_member(const struct json *member, struct metric_columns *columns)
 {
-    char name[MAX_KEY];
+    char name[METRIC_COLUMN_BYTES];
     if (member->key.n >= sizeof name) {
         return false;
     }
     memcpy(name, member->key.p, member->key.n);
     name[member->key.n] = '\0';
-    return see_column(columns, name);
+    return metric_columns_see(columns, name);
 }
 
 static size_t fields_of(const struct json *row, struct table *table)
@@ -489,7 +433,7 @@ static int note_bad_rows(struct import *import, const struct rows *rows, int64_t
 static int read_typed(struct import *import, struct error *err)
 {
     struct table table = {.arena = arena_open(4u << 20)};
-    struct columns columns = {0};
+    struct metric_columns columns = {0};
     struct rows *rows = NULL;
     struct error why = {0};
     int64_t n_bad = 0;
@@ -559,7 +503,7 @@ const struct importer importer_metrics_table = {
     .title = "table of metrics",
     .hint = "metrics.jsonl, .csv or .parquet with a step column",
     .supplies = NEEDS_TRAIN_SERIES | NEEDS_EVAL_SERIES,
-    .version = 2,
+    .version = 3,
     .role = "metrics",
     .reads_tables = true,
     .probe = probe,

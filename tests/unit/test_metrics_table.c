@@ -83,6 +83,46 @@ static void metric_tables_are_told_from_data(void **state)
     assert_int_equal(probe("notes.txt", "step,loss\n"), 0);
 }
 
+static void charts_downloaded_as_csv_keep_their_metric(void **state)
+{
+    static const char wandb[] = "\"Step\",\"a - b - train/loss\",\"a - b - train/loss__MIN\","
+                                "\"c - train/loss\"\n\"10\",\"2.5\",\"2.4\",\"9\"\n";
+    static const char board[] = "Wall time,Step,Value\n1741000000.5,5,2.25\n";
+    (void)state;
+    assert_true(probe("wandb_export_2025-03-01T10_22_11.123+01_00.csv", wandb) > 70);
+    read_table("wandb_export_2025-03-01T10_22_11.123+01_00.csv", wandb);
+    dumped_has("series\ttrain/loss\tloss");
+    dumped_has("point\ttrain/loss\tseq 0\tsegment 0\tstep 10\t2.5");
+    assert_int_equal(dumped_count("point\t"), 1); /* the first run of the chart, no ranges */
+    assert_true(probe("run-.-tag-train_loss.csv", board) > 70);
+    read_table("run-.-tag-eval_loss.csv", board);
+    dumped_has("series\teval_loss\teval_loss");
+    dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep 5\t2.25");
+    assert_int_equal(probe("run-.-tag-memory.csv", board), 0);
+}
+
+static void headers_for_people_are_names_too(void **state)
+{
+    static const char text[] = "Epoch,Step,Training Loss,Validation Loss\n1,10,2.5,2.75\n";
+    (void)state;
+    assert_true(probe("history_of_run.csv", text) > 70);
+    read_table("history_of_run.csv", text);
+    dumped_has("series\ttraining_loss\tloss");
+    dumped_has("point\tvalidation_loss\tseq 0\tsegment 0\tstep 10\t2.75");
+    assert_int_equal(probe("rows.csv", "Text,Label\nhi,1\n"), 0);
+}
+
+static void a_logger_of_objects_may_write_into_a_log(void **state)
+{
+    static const char text[] = "{\"level\": \"info\", \"step\": 5, \"loss\": 1.5, \"lr\": 0.0}\n"
+                               "{\"level\": \"info\", \"step\": 10, \"loss\": 1.25, \"lr\": 0.0}\n";
+    (void)state;
+    assert_true(probe("train.log", text) > 70);
+    read_table("train.log", text);
+    dumped_has("point\tloss\tseq 1\tsegment 0\tstep 10\t1.25");
+    assert_int_equal(probe("train.log", "{'loss': 1.5}\n{'loss': 1.5}\n"), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, dumped_set_up, dumped_tear_down)
 
 int main(void)
@@ -94,6 +134,9 @@ int main(void)
         TEST(without_a_step_the_row_counts_and_says_so),
         TEST(bad_lines_are_noted_with_their_place),
         cmocka_unit_test(metric_tables_are_told_from_data),
+        TEST(charts_downloaded_as_csv_keep_their_metric),
+        TEST(headers_for_people_are_names_too),
+        TEST(a_logger_of_objects_may_write_into_a_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
