@@ -19,6 +19,8 @@ static const struct {
     {"lm_loss", "loss"},
     {"train_loss_step", "loss"},
     {"train/loss_step", "loss"},
+    {"step_loss", "loss"}, /* of the bars of accelerate's scripts */
+    {"gpt_loss", "loss"},  /* of OpenRLHF's */
 
     {"val_loss", "eval_loss"},
     {"valid_loss", "eval_loss"},

@@ -203,7 +203,7 @@ static bool is_metric_key(struct str key)
         }
     }
     return str_starts(key, "eval_") || str_starts(key, "rewards/") || str_ends(key, "/loss") ||
-           str_ends(key, "_loss");
+           str_ends(key, "_loss") || str_ends(key, "_loss_step") || str_ends(key, "_loss_epoch");
 }
 
 bool console_row_is_metric(const struct console_row *row)

@@ -120,6 +120,20 @@ static void a_count_over_all_epochs_beats_one_inside_the_epoch(void **state)
     dumped_has("point\teval_loss\tseq 2\tsegment 0\tstep 111\t1.7\tline 3");
 }
 
+static void losses_behind_a_bar_have_names_of_their_trainers(void **state)
+{
+    (void)state;
+    read_log("\rEpoch 0:  25%|##5       | 100/400 [00:25<01:00,  4.10it/s, v_num=1, "
+             "train_loss_step=2.500]\rEpoch 0:  26%|##6       | 104/400 [00:26<01:00,  4.10it/s, "
+             "v_num=1, train_loss_step=nan.0]\n");
+    dumped_has("series\ttrain_loss_step\tloss");
+    dumped_has("point\ttrain_loss_step\tseq 0\tsegment 0\tstep 100\t2.5");
+    dumped_has("point\ttrain_loss_step\tseq 1\tsegment 0\tstep 104\tnan");
+    read_log("\rSteps:  50%|#####     | 5/10 [00:06<00:06,  1.31s/it, lr=1e-5, step_loss=0.5]\n");
+    dumped_has("series\tstep_loss\tloss");
+    dumped_has("point\tstep_loss\tseq 0\tsegment 0\tstep 5\t0.5");
+}
+
 static void sentences_with_a_step_and_a_loss_are_no_rows(void **state)
 {
     (void)state;
@@ -141,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_head_of_a_logger_is_passed_over),
         cmocka_unit_test(a_loss_of_held_out_rows_is_no_training_loss),
         cmocka_unit_test(a_count_over_all_epochs_beats_one_inside_the_epoch),
+        cmocka_unit_test(losses_behind_a_bar_have_names_of_their_trainers),
         cmocka_unit_test(sentences_with_a_step_and_a_loss_are_no_rows),
     };
     return cmocka_run_group_tests(tests, dumped_set_up, dumped_tear_down);
