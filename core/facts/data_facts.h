@@ -13,7 +13,7 @@
 #include "core/facts/data_columns.h"
 #include "core/facts/run_facts.h"
 
-#define DATA_FACTS_VERSION 2        /* raise when a row could be counted differently */
+#define DATA_FACTS_VERSION 3        /* raise when a row could be counted differently */
 #define DATA_TEXT_BYTES ((size_t)512 << 20)
 #define DATA_MOST_ROWS  ((size_t)1 << 25)   /* beyond them the pass is partial */
 #define DATA_GROUPS     20          /* shown of all */

@@ -84,8 +84,10 @@ static void turns_have_the_tags_that_are_said(void **state)
 
     tempdir_write_text(
         run->folder, "train.jsonl",
-        "{\"dialog\": [{\"who\": \"client\", \"says\": \"May I?\"}, {\"who\": \"clerk\", \"says\": \"yes\"}]}\n"
-        "{\"dialog\": [{\"who\": \"client\", \"says\": \"May I?\"}, {\"who\": \"clerk\", \"says\": \"no\"}]}\n");
+        "{\"dialog\": [{\"who\": \"client\", \"says\": \"May I?\"}, "
+        "{\"who\": \"clerk\", \"says\": \"yes\"}]}\n"
+        "{\"dialog\": [{\"who\": \"client\", \"says\": \"May I?\"}, "
+        "{\"who\": \"clerk\", \"says\": \"no\"}]}\n");
     tempdir_write_text(run->folder, "dataset_info.json",
                        "{\"mine\": {\"file_name\": \"train.jsonl\", \"formatting\": \"sharegpt\","
                        " \"columns\": {\"messages\": \"dialog\"}, \"tags\": {\"role_tag\": \"who\","
@@ -104,9 +106,11 @@ static void one_answer_may_stand_without_a_list(void **state)
     tempdir_write_text(
         run->folder, "train.jsonl",
         "{\"conversations\": [{\"from\": \"human\", \"value\": \"May I?\"}],"
-        " \"chosen\": {\"from\": \"gpt\", \"value\": \"yes\"}, \"rejected\": {\"from\": \"gpt\", \"value\": \"no\"}}\n"
+        " \"chosen\": {\"from\": \"gpt\", \"value\": \"yes\"}, "
+        "\"rejected\": {\"from\": \"gpt\", \"value\": \"no\"}}\n"
         "{\"conversations\": [{\"from\": \"human\", \"value\": \"May I?\"}],"
-        " \"chosen\": {\"from\": \"gpt\", \"value\": \"no\"}, \"rejected\": {\"from\": \"gpt\", \"value\": \"yes\"}}\n");
+        " \"chosen\": {\"from\": \"gpt\", \"value\": \"no\"}, "
+        "\"rejected\": {\"from\": \"gpt\", \"value\": \"yes\"}}\n");
     const struct data_facts *data = data_of(run);
     assert_int_equal(data->n_preference, 2);
     assert_int_equal(data->n_degenerate, 0);
