@@ -112,6 +112,23 @@ static bool take_request_prompt(const struct prompt_maker *maker, struct prompt_
     return true;
 }
 
+/* A server that logs its requests prints the prompt that the model got. */
+static bool take_logged_prompt(const struct prompt_maker *maker, struct prompt_record *record)
+{
+    const struct setting *logged = facts_setting_on(maker->facts, SIDE_SERVE, "logged_prompt");
+
+    if (!logged || !logged->value || !logged->value[0])
+        return false;
+    record->origin = PROMPT_REQUEST;
+    record->source = facts_source(maker->facts, logged->source_id);
+    record->row = NONE;
+    record->about = arena_printf(maker->arena, "the prompt of a request, %s:%lld",
+                                 record->source ? name_of(record->source->path) : "log",
+                                 (long long)logged->line);
+    record->side.text = arena_str(maker->arena, str_of(logged->value));
+    return true;
+}
+
 /* A rendered prompt beside the outputs is what the model was given; a question alone is not. */
 static bool take_generation_prompt(const struct prompt_maker *maker, struct arena *scratch,
                                    struct prompt_record *record)
@@ -248,7 +265,7 @@ static void make(struct prompt_maker *maker, struct arena *scratch)
     if (!take_recorded(maker, SIDE_TRAIN, &pair->train))
         (void)take_row(maker, &pair->train);
     if (!take_recorded(maker, SIDE_SERVE, &pair->serve))
-        (void)(take_request_prompt(maker, &pair->serve) ||
+        (void)(take_request_prompt(maker, &pair->serve) || take_logged_prompt(maker, &pair->serve) ||
                take_generation_prompt(maker, scratch, &pair->serve));
     prompt_render_sides(maker);
     compare(maker);

@@ -15,6 +15,7 @@
 #include "importers/run/console_patterns.h"
 #include "importers/run/console_split.h"
 #include "importers/serving/server_command.h"
+#include "importers/serving/server_prompts.h"
 
 #define LINE_BYTES  ((size_t)1 << 20)
 #define ARENA_BYTES ((size_t)64 << 20)
@@ -98,6 +99,7 @@ struct reading {
     int64_t context, slots;             /* llama.cpp: all slots together, and how many; NONE */
     int64_t slot_context, default_context;
     int64_t context_line;
+    bool has_prompt;
 };
 
 /* ---- Events ---- */
@@ -325,7 +327,6 @@ static int put_text(struct reading *r, const char *name, struct str text, int64_
                                          : OK;
 }
 
-
 /* The template that the server says it uses, on one line or many. */
 static int begin_template(struct reading *r, struct str line, int64_t number)
 {
@@ -462,6 +463,8 @@ static int take_line(struct reading *r, const struct console_piece *piece)
         rc = begin_template(r, line, piece->line);
     if (rc == OK)
         rc = take_window(r, line, piece->line);
+    if (rc == OK && r->server == SERVER_VLLM)
+        rc = server_prompt_take(r->import, r->arena, line, piece->line, &r->has_prompt, r->err);
     if (rc == OK && (r->server == SERVER_LLAMA_CPP || r->server == SERVER_OLLAMA))
         rc = take_llama(r, line, piece->line);
     if (rc == OK && r->server == SERVER_OLLAMA)
@@ -579,7 +582,7 @@ const struct importer importer_server_log = {
     .title = "the log of an inference server",
     .hint = "what vLLM, SGLang, TGI, llama.cpp or Ollama printed when it started",
     .supplies = NEEDS_SERVING,
-    .version = 1,
+    .version = 2,
     .role = "served",
     .probe = probe,
     .run = run,
