@@ -257,6 +257,9 @@ bool console_loop_read(struct console_loop *loop, struct str line, struct consol
     struct str rest;
     double step_total = NAN;
     bool is_held_out = false;
+    if (console_dashed_read(line, row)) {
+        return true;
+    }
     row->n = row->used = 0;
     if (str_find(line, "oss") < 0 || memchr(line.p, '{', line.n) != NULL ||
         !console_loop_head(line, &rest, &is_held_out) || !read_pairs(rest, row, &step_total)) {
