@@ -55,9 +55,9 @@ static void add_fixes(struct check_ctx *ctx)
 {
     check_fix(ctx, "settle the causes first: nan-fp16-overflow, nan-high-lr, "
                    "nan-all-masked-rows, nan-bad-data");
-    check_fix(ctx, "repeat from the last finite checkpoint with logging_steps=1 and "
-                   "logging_nan_inf_filter=False");
-    check_fix(ctx, "attn_implementation=\"eager\" or \"sdpa\"");
+    check_fix(ctx, "repeat from the last finite checkpoint with every step logged (transformers: "
+                   "logging_steps=1, logging_nan_inf_filter=False)");
+    check_fix(ctx, "another attention kernel (transformers: attn_implementation=\"eager\" or \"sdpa\")");
 }
 
 static const char *possible_causes(const struct run_onset *onset)

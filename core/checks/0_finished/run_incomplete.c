@@ -119,6 +119,18 @@ static void fix_exception(struct check_ctx *ctx, const char *type, const char *m
     check_fix(ctx, "then resume from the last checkpoint (resume_from_checkpoint)");
 }
 
+/* What a scheduler says of its own reason; NULL: nothing. */
+static const char *reason_outside(const struct event *crash)
+{
+    struct str text = str_of(crash->text ? crash->text : "");
+
+    if (str_has_ignoring_case(text, "time limit"))
+        return "the scheduler's time limit";
+    if (str_has_ignoring_case(text, "preempt"))
+        return "pre-emption by the scheduler";
+    return NULL;
+}
+
 static int crashed(struct check_ctx *ctx)
 {
     const struct event *crash = outcome_crash(ctx->facts);
@@ -147,10 +159,15 @@ static int crashed(struct check_ctx *ctx)
         return check_fail(ctx, CONFIDENCE_STRONG, "launcher", "%s (%s, %s)", crash->text, file,
                           progress(ctx));
     }
-    check_fix(ctx, "find what ended the process: host memory, a time limit, a pre-emption");
+    const char *why = reason_outside(crash);
+    if (why)
+        check_fix(ctx, "resume from the last checkpoint, and ask for more time or a queue that is not "
+                       "pre-empted; save often enough for both");
+    else
+        check_fix(ctx, "find what ended the process: host memory, a time limit, a pre-emption");
     return check_fail(ctx, CONFIDENCE_STRONG, "launcher",
-                      "the process was ended from outside (%s:%lld, %s)", file,
-                      (long long)crash->line, progress(ctx));
+                      "the process was ended from outside%s%s (%s:%lld, %s)", why ? ": " : "",
+                      why ? why : "", file, (long long)crash->line, progress(ctx));
 }
 
 static int stopped(struct check_ctx *ctx)

@@ -51,8 +51,9 @@ static bool applies(const struct run_facts *facts, const char **reason)
 
 static void add_fixes(struct check_ctx *ctx)
 {
+    if (is_llamafactory(ctx->facts))
+        check_fix(ctx, "LLaMA-Factory: neat_packing: true");
     check_fix(ctx, "attn_implementation=\"flash_attention_2\" with packing_strategy=\"bfd\"");
-    check_fix(ctx, "LLaMA-Factory: neat_packing: true");
     check_fix(ctx, "or packing off");
 }
 
