@@ -152,7 +152,8 @@ static bool next_pair(struct str *line, struct pair *pair)
             pair->has_unit = line->n > 0 && (is_word_byte(line->p[0]) || line->p[0] == '%');
             return true;
         }
-        if ((strchr(" \t:=[(#", c) == NULL || c == '\0') && !joins(*line)) {
+        bool is_short = c == '.' && line->n > 1 && line->p[1] == ' '; /* "Val. Loss" */
+        if ((strchr(" \t:=[(#", c) == NULL || c == '\0') && !joins(*line) && !is_short) {
             pair->name[0] = '\0';
         }
         *line = str_skip(*line, 1);
@@ -252,8 +253,60 @@ static void drop_repeated_eval(struct console_loop *loop, struct console_row *ro
     }
 }
 
+/* "Epoch 01 | Time: 1m 10s" says which epoch the next two lines are of. */
+static void see_epoch_line(struct console_loop *loop, struct str line, struct console_row *row)
+{
+    struct str rest;
+    double step_total = NAN;
+    bool is_held_out;
+    loop->n_lines_of_epoch -= loop->n_lines_of_epoch > 0;
+    if (console_loop_head(line, &rest, &is_held_out) && read_pairs(rest, row, &step_total) &&
+        row->n == 1 && str_is(row->fields[0].key, "epoch")) {
+        loop->epoch_above = row->fields[0].value;
+        loop->n_lines_of_epoch = 2;
+    }
+    row->n = 0;
+}
+
+/* "Train Loss: 1.9 | Train PPL: 6.8" below it, or Keras's "50/50 [====] - 30s - loss: 1.9": no word
+ * but a loss's comes first. */
+static bool read_below(struct console_loop *loop, struct str line, struct console_row *row)
+{
+    struct str rest = str_trim(line);
+    struct pair pair;
+    bool is_first = true;
+    row->n = row->used = 0;
+    if (loop->n_lines_of_epoch == 0 || memchr(line.p, '{', line.n) != NULL) {
+        return false;
+    }
+    add(row, "epoch", &(struct pair){.value = loop->epoch_above});
+    while (row->n < sizeof names / sizeof names[0] && next_pair(&rest, &pair)) {
+        const char *key = pair.has_unit ? NULL : key_of(pair.name);
+        bool is_named = pair.name[0] != '\0' && !pair.has_unit;
+        if (is_first && is_named && (key == NULL || !str_ends(str_of(key), "loss"))) {
+            break;
+        }
+        is_first = is_first && !is_named;
+        if (key != NULL) {
+            add(row, key, &pair);
+        }
+    }
+    bool has_loss = find(row, "loss") != NULL || find(row, "eval_loss") != NULL;
+    row->n = has_loss ? row->n : 0;
+    return has_loss;
+}
+
 bool console_loop_read(struct console_loop *loop, struct str line, struct console_row *row)
 {
+    if (str_find(line, "oss") < 0) {
+        bool may_be_epoch = line.n > 6 && (line.p[0] | 0x20) == 'e';
+        if (loop->n_lines_of_epoch > 0 || may_be_epoch) {
+            see_epoch_line(loop, line, row);
+        }
+    } else if (read_below(loop, line, row)) {
+        loop->n_lines_of_epoch--;
+        return true;
+    }
     struct str rest;
     double step_total = NAN;
     bool is_held_out = false;

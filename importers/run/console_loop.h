@@ -11,9 +11,11 @@
 
 /* Where a loop is that counts its steps anew in each epoch. */
 struct console_loop {
-    double epoch, step; /* of the last line with both */
-    double base;        /* steps of the epochs before */
-    double eval_loss;   /* printed last beside a step */
+    double epoch, step;   /* of the last line with both */
+    double base;          /* steps of the epochs before */
+    double eval_loss;     /* printed last beside a step */
+    double epoch_above;   /* of a line that says no more than which epoch it is */
+    int n_lines_of_epoch; /* below it that may be of it */
 };
 
 /* One look at the first bytes: does it begin with an epoch or a step, or with a worker's head? */

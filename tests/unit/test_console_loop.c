@@ -134,6 +134,23 @@ static void losses_behind_a_bar_have_names_of_their_trainers(void **state)
     dumped_has("point\tstep_loss\tseq 0\tsegment 0\tstep 5\t0.5");
 }
 
+static void losses_below_a_line_of_their_epoch_are_of_it(void **state)
+{
+    (void)state;
+    read_log("Epoch: 01 | Time: 1m 10s\n\tTrain Loss: 1.500 | Train PPL:   4.482\n"
+             "\t Val. Loss: 1.250 |  Val. PPL:   3.490\n"
+             "Epoch: 02 | Time: 1m 11s\n\tTrain Loss: 1.125 | Train PPL:   3.080\n"
+             "\t Val. Loss: 1.375 |  Val. PPL:   3.955\n\tTrain Loss: 9.0\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep -\t1.5\tline 2");
+    dumped_has("point\teval_loss\tseq 1\tsegment 0\tstep -\t1.25\tline 3");
+    dumped_has("point\tepoch\tseq 2\tsegment 0\tstep -\t2.0\tline 5");
+    dumped_has("point\teval_loss\tseq 3\tsegment 0\tstep -\t1.375\tline 6");
+    dumped_has_not("\t9.0");
+    read_log("Epoch 1/8\n50/50 [====] - 30s 610ms/step - loss: 1.9200 - val_loss: 1.7100\n");
+    dumped_has("point\tloss\tseq 0\tsegment 0\tstep -\t1.92");
+    dumped_has("point\teval_loss\tseq 0\tsegment 0\tstep -\t1.71");
+}
+
 static void sentences_with_a_step_and_a_loss_are_no_rows(void **state)
 {
     (void)state;
@@ -155,6 +172,7 @@ int main(void)
         cmocka_unit_test(the_head_of_a_logger_is_passed_over),
         cmocka_unit_test(a_loss_of_held_out_rows_is_no_training_loss),
         cmocka_unit_test(a_count_over_all_epochs_beats_one_inside_the_epoch),
+        cmocka_unit_test(losses_below_a_line_of_their_epoch_are_of_it),
         cmocka_unit_test(losses_behind_a_bar_have_names_of_their_trainers),
         cmocka_unit_test(sentences_with_a_step_and_a_loss_are_no_rows),
     };
