@@ -382,7 +382,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_adapter_not_loaded = {
     .id = "adapter-not-loaded",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_ADAPTER,
     .severity = SEVERITY_MISLEADS,
     .title = "The served model is not simply the base",

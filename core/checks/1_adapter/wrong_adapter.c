@@ -499,7 +499,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_wrong_adapter = {
     .id = "wrong-adapter",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_ADAPTER,
     .severity = SEVERITY_MISLEADS,
     .title = "The loaded adapter belongs to this base and this run",

@@ -255,7 +255,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_double_bos = {
     .id = "double-bos",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Exactly one BOS starts the sequence",

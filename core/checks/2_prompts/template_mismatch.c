@@ -258,7 +258,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_template_mismatch = {
     .id = "template-mismatch",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_PROMPTS,
     .severity = SEVERITY_MISLEADS,
     .title = "Both sides render the same format",

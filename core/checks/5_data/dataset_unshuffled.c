@@ -532,7 +532,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_dataset_unshuffled = {
     .id = "dataset-unshuffled",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_DATA,
     .severity = SEVERITY_WASTES,
     .title = "Rows arrive mixed",
