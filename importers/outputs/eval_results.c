@@ -63,24 +63,19 @@ static int bad(struct reading *reading, const struct json_row *row, const char *
     return sink_note(reading->import->sink, NOTE_WARN, row->line, row->byte, err, "%s", what);
 }
 
-/* The first of the keys whose value is a text, a number or a truth value, as text. */
+/* The first of the keys whose value is a text or a number, as text: 1 and 1.0 are the same. */
 static bool text_of(const struct json *row, const char *const *keys, char *out, size_t size)
 {
     out[0] = '\0';
     for (; *keys; keys++) {
         const struct json *value = json_get(row, *keys);
 
-        if (json_is(value, JSON_STRING) && value->text.n > 0) {
-            size_t n = value->text.n < size ? value->text.n : size - 1;
-
-            memcpy(out, value->text.p, n);
-            out[n] = '\0';
-            return strlen(out) > 0;
-        }
-        if (json_is(value, JSON_NUMBER)) {
+        if (json_is(value, JSON_NUMBER) && !value->is_integer) {
             snprintf(out, size, "%.17g", value->number);
             return true;
         }
+        if (result_text(value, out, size))
+            return true;
     }
     return false;
 }
@@ -114,25 +109,28 @@ static void read_frozen(const struct json *row, struct fields *f)
                                    (int)(m->key.n < 40 ? m->key.n : 40), m->key.p, m->number);
 }
 
-/* `correct`, `score` or `accuracy`; NaN for an item that was asked and has no result. False: a row
- * without any of them. */
+/* The first of `correct`, `score` and `accuracy` that is a number; NaN for an item that was asked and has
+ * no result. False: a row without any of them. */
 static bool read_score(const struct json *row, struct fields *f)
 {
     static const char *const KEYS[] = {"correct", "score", "accuracy"};
+    bool is_missing = false;
 
     f->score = NAN;
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         const struct json *value = json_get(row, KEYS[i]);
+        double score = result_value(value);
 
-        if (!value)
-            continue;
-        f->score = result_value(value);
+        if (!value || (is_missing && !isfinite(score)))
+            continue; /* a table may have both columns, one of them empty */
         f->is_count = i == 0;
         f->is_accuracy = i == 2;
-        if (isfinite(f->score) || result_is_missing(value))
-            return isfinite(f->score) || f->has_item;
+        f->score = score;
+        if (isfinite(score))
+            return true;
+        is_missing |= result_is_missing(value);
     }
-    return false;
+    return is_missing && f->has_item;
 }
 
 static bool read_fields(const struct json *row, struct fields *f)
@@ -326,7 +324,7 @@ const struct importer importer_eval_results = {
     .title = "results of an evaluation",
     .hint = "eval_results.jsonl, retention.jsonl",
     .supplies = NEEDS_EVAL_ITEMS,
-    .version = 3,
+    .version = 4,
     .role = "evals",
     .probe = probe,
     .run = run,

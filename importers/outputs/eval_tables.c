@@ -400,7 +400,7 @@ const struct importer importer_eval_tables = {
     .hint = "W&B's media/table/*.table.json, MLflow's eval_results_table.json or log_table, a CSV with "
             "model, suite, item_id, correct",
     .supplies = NEEDS_EVAL_ITEMS,
-    .version = 1,
+    .version = 2,
     .role = "evals",
     .probe = probe,
     .run = run,

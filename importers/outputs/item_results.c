@@ -75,15 +75,32 @@ bool result_less_is_better(const char *metric)
     return false;
 }
 
+/* Up to n bytes, no character cut in two. */
+static size_t whole_characters(struct str text, size_t n)
+{
+    while (n > 0 && n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
 bool result_text(const struct json *value, char *out, size_t size)
 {
+    enum { TAIL_BYTES = 18 };   /* "~", a hash, the end */
+
     out[0] = '\0';
     if ((!json_is(value, JSON_STRING) && !json_is(value, JSON_NUMBER)) || value->text.n == 0)
         return false;
-    size_t n = value->text.n < size ? value->text.n : size - 1;
-    memcpy(out, value->text.p, n);
-    out[n] = '\0';
-    return strlen(out) > 0;
+    struct str text = value->text;
+    size_t n = strnlen(text.p, text.n);
+    if (n == text.n && n < size) {
+        memcpy(out, text.p, n);
+        out[n] = '\0';
+        return true;
+    }
+    n = whole_characters(text, n < size - TAIL_BYTES ? n : size - TAIL_BYTES);
+    memcpy(out, text.p, n);
+    snprintf(out + n, size - n, "~%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+    return true;
 }
 
 /* ---- Names: a table of hashes, half of it free ---- */

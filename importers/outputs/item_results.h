@@ -18,7 +18,9 @@ bool result_is_missing(const struct json *value);
 bool result_counts(const char *metric);
 /* Less is better ("perplexity", "brier_score", "wer"). */
 bool result_less_is_better(const char *metric);
-/* A text or a number as text, cut at size - 1. False: neither, or empty. */
+/* A text or a number as text (digits as they stand: those of large integers are more than a double has).
+ * One that does not fit, or holds a NUL, is its beginning and a hash of the whole, so that two names do
+ * not become one; size >= 32. False: neither, or empty. */
 bool result_text(const struct json *value, char *out, size_t size);
 
 /* The names of items that a file has given so far. */

@@ -10,6 +10,7 @@
 #include "core/checks/check.h"
 #include "core/read/rows.h"
 #include "importers/importer.h"
+#include "importers/outputs/item_results.h"
 #include "importers/peek.h"
 
 enum { NAME_BYTES = 192, MAX_BAD_NOTES = 20 };
@@ -108,18 +109,10 @@ static int64_t count_of(const struct json *row, const char *key)
 
 static bool text_of(const struct json *row, const char *const *keys, size_t n_keys, char *out)
 {
-    out[0] = '\0';
-    for (size_t i = 0; i < n_keys; i++) {
-        const struct json *value = json_get(row, keys[i]);
-
-        if (!json_is(value, JSON_STRING) && !json_is(value, JSON_NUMBER))
-            continue;
-        size_t n = value->text.n < NAME_BYTES ? value->text.n : NAME_BYTES - 1;
-        memcpy(out, value->text.p, n);
-        out[n] = '\0';
-        if (strlen(out) > 0)
+    for (size_t i = 0; i < n_keys; i++)
+        if (result_text(json_get(row, keys[i]), out, NAME_BYTES))
             return true;
-    }
+    out[0] = '\0';
     return false;
 }
 
@@ -367,7 +360,7 @@ const struct importer importer_judge = {
     .title = "judgements of pairs of answers",
     .hint = "judge.jsonl, AlpacaEval's annotations.json, pairwise rows of MT-bench or the arena",
     .supplies = NEEDS_JUDGEMENTS,
-    .version = 1,
+    .version = 2,
     .role = "evals",
     .probe = probe,
     .run = run,
