@@ -42,7 +42,7 @@ double eval_frozen_number(const char *frozen, const char *key)
 static bool may_be_left_out(struct str key)
 {
     return str_is(key, "shots") || str_is(key, "version") || str_is(key, "temperature") ||
-           str_is(key, "seed");
+           str_is(key, "seed") || str_is(key, "scorer");
 }
 
 /* The first of a's tokens that b has otherwise, or not at all. */

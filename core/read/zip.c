@@ -170,6 +170,14 @@ out:
     return rc;
 }
 
+int zip_reader_read(struct zip_file_reader *reader, size_t i, size_t limit, char **out, size_t *n,
+                    struct error *err)
+{
+    if (i >= reader->n)
+        return error_set(err, E_NOTFOUND, "no zip member %zu of %zu", i, reader->n);
+    return read_member(reader, i, limit, out, n, err);
+}
+
 int zip_reader_member(struct zip_file_reader *reader, const char *suffix, size_t limit, char **out,
                       size_t *n, struct error *err)
 {

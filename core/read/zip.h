@@ -17,6 +17,9 @@ const char *zip_reader_name(const struct zip_file_reader *zip, size_t i); /* bor
 /* The first member whose name ends with the suffix ("/data.pkl"); *out is the caller's to free. */
 MUST_CHECK int zip_reader_member(struct zip_file_reader *zip, const char *suffix, size_t limit,
                                  char **out, size_t *n, struct error *err);
+/* The i-th member. */
+MUST_CHECK int zip_reader_read(struct zip_file_reader *zip, size_t i, size_t limit, char **out, size_t *n,
+                               struct error *err);
 
 /* Up to n bytes of that member from `offset`; fewer at its end. Only of members that are stored
  * unpacked: E_UNSUPPORTED. Reading on from where the last call ended is cheap. */

@@ -14,32 +14,45 @@
 #include "importers/outputs/item_results.h"
 #include "importers/peek.h"
 
-enum { NAME_BYTES = 256, MAX_BAD_NOTES = 20, MAX_SUITES = 64 };
+enum { NAME_BYTES = 256, FROZEN_BYTES = 2 * NAME_BYTES, MAX_BAD_NOTES = 20, MAX_SUITES = 64 };
 
 static bool is_zip(const struct peek *peek)
 {
     return peek_name_ends(peek, ".eval") && peek->head.n > 2 && memcmp(peek->head.p, "PK", 2) == 0;
 }
 
+/* One JSON document, laid out over lines or on one. Where the lists of items are long, what follows them
+ * is not in the head. */
+static bool is_inspect(const struct peek *peek)
+{
+    return peek_name_ends(peek, ".json") && peek_first(peek) == '{' && peek_has_key(peek, "eval") &&
+           peek_has_key(peek, "task") && peek_has_key(peek, "status") &&
+           (peek_has_key(peek, "plan") || peek_has_key(peek, "eval_id") || peek_has_key(peek, "samples"));
+}
+
 static int probe(const struct peek *peek)
 {
     if (is_zip(peek))
         return 95;
-    if (peek_is_lines(peek))
-        return peek_has_key(peek, "spec") && peek_has_key(peek, "run_id") &&
-                       (peek_has_key(peek, "completion_fns") || peek_has_key(peek, "event_id"))
-                   ? 92
-                   : 0;
-    return peek_first(peek) == '{' && peek_has_key(peek, "eval") && peek_has_key(peek, "plan") &&
-                   peek_has_key(peek, "task") && peek_has_key(peek, "status")
+    if (is_inspect(peek))
+        return 92;
+    return peek_is_lines(peek) && peek_has_key(peek, "spec") && peek_has_key(peek, "run_id") &&
+                   (peek_has_key(peek, "completion_fns") || peek_has_key(peek, "event_id"))
                ? 92
                : 0;
 }
 
-/* A scorer of a suite, once its first item was met. */
+/* An item without a result, before the first that tells what its scorer's results are. */
+struct pending {
+    struct pending *next;
+    const char *item, *cluster;
+};
+
+/* A scorer of a suite, in the order in which they are met. */
 struct opened {
     char scorer[NAME_BYTES];
-    int64_t id;
+    int64_t id;                 /* 0: no result yet */
+    struct pending *first, **last;
 };
 
 struct reading {
@@ -58,11 +71,8 @@ static int bad(struct reading *reading, int64_t line, const char *what, struct e
     return sink_note(reading->import->sink, NOTE_WARN, line, NONE, err, "%s", what);
 }
 
-static struct opened *open_suite(struct reading *reading, const char *scorer, bool counts,
-                                 int64_t line, struct error *err)
+static struct opened *find_scorer(struct reading *reading, const char *scorer, struct error *err)
 {
-    char name[2 * NAME_BYTES];
-
     for (size_t i = 0; i < reading->n_opened; i++)
         if (strcmp(reading->opened[i].scorer, scorer) == 0)
             return &reading->opened[i];
@@ -70,39 +80,91 @@ static struct opened *open_suite(struct reading *reading, const char *scorer, bo
         error_set(err, E_LIMIT, "more than %d scorers in one file", MAX_SUITES);
         return NULL;
     }
-    if (reading->n_opened == 0)
+    struct opened *opened = &reading->opened[reading->n_opened++];
+    snprintf(opened->scorer, sizeof opened->scorer, "%s", scorer);
+    opened->last = &opened->first;
+    return opened;
+}
+
+/* How was decoded, and by whom it was scored. */
+static void frozen_of(const struct reading *reading, const char *scorer, char out[FROZEN_BYTES])
+{
+    snprintf(out, FROZEN_BYTES, "%s%s%s%.200s", reading->frozen, reading->frozen[0] && scorer[0] ? " " : "",
+             scorer[0] ? "scorer=" : "", scorer);
+    for (char *c = out + strlen(reading->frozen) + 1; scorer[0] && *c; c++)
+        *c = *c == ' ' ? '_' : *c;
+}
+
+static int open_suite(struct reading *reading, struct opened *opened, bool counts, int64_t line,
+                      struct error *err)
+{
+    char name[2 * NAME_BYTES], frozen[FROZEN_BYTES];
+
+    if (opened == reading->opened)
         snprintf(name, sizeof name, "%s", reading->suite);
     else
-        snprintf(name, sizeof name, "%s (%s)", reading->suite, scorer);
-    struct opened *opened = &reading->opened[reading->n_opened];
-    snprintf(opened->scorer, sizeof opened->scorer, "%s", scorer);
+        snprintf(name, sizeof name, "%s (%.200s)", reading->suite, opened->scorer);
+    frozen_of(reading, opened->scorer, frozen);
     const struct eval_suite suite = {.model = reading->model, .suite = name, .step = NONE, .n = NONE,
                                      .metric = counts ? "correct" : "score", .n_correct = NAN,
                                      .artefact = reading->artefact[0] ? reading->artefact : NULL,
-                                     .frozen = reading->frozen[0] ? reading->frozen : NULL,
+                                     .frozen = frozen[0] ? frozen : NULL,
                                      .line = line};
-    if (sink_eval_suite(reading->import->sink, &suite, &opened->id, err) != OK)
-        return NULL;
-    reading->n_opened++;
-    return opened;
+    int rc = sink_eval_suite(reading->import->sink, &suite, &opened->id, err);
+    for (const struct pending *p = opened->first; p && rc == OK; p = p->next) {
+        const struct eval_item item = {.item = p->item, .cluster = p->cluster, .score = NAN};
+        rc = item_names_put(reading->names, reading->import->sink, opened->id, &item, err);
+    }
+    opened->first = NULL;
+    return rc;
+}
+
+static int keep_pending(struct reading *reading, struct opened *opened, const struct eval_item *item,
+                        struct error *err)
+{
+    struct arena *arena = reading->import->arena;
+    struct pending *own = arena_alloc(arena, sizeof *own);
+
+    if (!own)
+        return error_set(err, E_NOMEM, "no memory for items without a score");
+    *own = (struct pending){
+        .item = arena_strndup(arena, item->item, strlen(item->item)),
+        .cluster = item->cluster ? arena_strndup(arena, item->cluster, strlen(item->cluster)) : NULL};
+    if (!own->item || (item->cluster && !own->cluster))
+        return error_set(err, E_NOMEM, "no memory for items without a score");
+    *opened->last = own;
+    opened->last = &own->next;
+    return OK;
 }
 
 static int put_item(struct reading *reading, const char *scorer, const struct json *value,
                     struct eval_item *item, int64_t line, struct error *err)
 {
-    struct error own = {0};
+    struct opened *opened;
+    int rc = OK;
 
     item->score = result_value(value);
     if (!isfinite(item->score) && !result_is_missing(value))
         return bad(reading, line, "an item without a score that is a number, true, false, C, P, I or N",
                    err);
-    struct opened *opened = open_suite(reading, scorer, !json_is(value, JSON_NUMBER), line, &own);
-    if (!opened) {
-        if (err)
-            *err = own;
-        return own.status;
-    }
-    return item_names_put(reading->names, reading->import->sink, opened->id, item, err);
+    if (!(opened = find_scorer(reading, scorer, err)))
+        return E_LIMIT;
+    if (opened->id == 0 && !isfinite(item->score))
+        return keep_pending(reading, opened, item, err);
+    if (opened->id == 0)
+        rc = open_suite(reading, opened, !json_is(value, JSON_NUMBER), line, err);
+    return rc == OK ? item_names_put(reading->names, reading->import->sink, opened->id, item, err) : rc;
+}
+
+/* Scorers that gave no result at all. */
+static int open_pending(struct reading *reading, struct error *err)
+{
+    int rc = OK;
+
+    for (size_t i = 0; i < reading->n_opened && rc == OK; i++)
+        if (reading->opened[i].id == 0)
+            rc = open_suite(reading, &reading->opened[i], true, NONE, err);
+    return rc;
 }
 
 /* ---- inspect_ai ---- */
@@ -155,8 +217,10 @@ static int put_sample(struct reading *reading, const struct json *s, bool in_gro
     if (!result_text(json_get(s, "id"), id, NAME_BYTES))
         return bad(reading, s->line, "a sample without an id", err);
     if (in_groups && json_is(epoch, JSON_NUMBER)) {
-        snprintf(name, sizeof name, "%s#%.0f", id, epoch->number);
-        item.item = name;
+        if (epoch->number > 1.0) { /* the first is what a run of one epoch has */
+            snprintf(name, sizeof name, "%s#%.0f", id, epoch->number);
+            item.item = name;
+        }
         item.cluster = id;
     }
     return put_scores(reading, s, &item, err);
@@ -216,12 +280,14 @@ static int read_head(struct reading *reading, const struct json *top, struct err
     return OK;
 }
 
-static int member_tree(struct zip_file_reader *zip, const char *name, struct arena *arena,
+/* The member of that name, or the i-th where it is NULL. */
+static int member_tree(struct zip_file_reader *zip, const char *name, size_t i, struct arena *arena,
                        const struct json **out, struct error *err)
 {
     char *text = NULL;
     size_t n = 0;
-    int rc = zip_reader_member(zip, name, JSON_MAX_BYTES, &text, &n, err);
+    int rc = name ? zip_reader_member(zip, name, JSON_MAX_BYTES, &text, &n, err)
+                  : zip_reader_read(zip, i, JSON_MAX_BYTES, &text, &n, err);
 
     if (rc == OK) /* the tree borrows nothing of the text */
         rc = json_parse(arena_str(arena, str_from(text, n)), false, arena, out, NULL, err);
@@ -255,7 +321,7 @@ static int put_members(struct reading *reading, struct zip_file_reader *zip, str
             continue;
         if (i % 256 == 0 && import_is_cancelled(reading->import)) {
             rc = error_set(err, E_CANCELLED, "cancelled");
-        } else if (member_tree(zip, name, arena, &sample, &why) == OK) {
+        } else if (member_tree(zip, NULL, i, arena, &sample, &why) == OK) {
             rc = put_sample(reading, sample, in_groups, err);
         } else {
             rc = why.status == E_NOMEM ? error_set(err, E_NOMEM, "no memory for samples")
@@ -276,17 +342,22 @@ static int read_zip(struct reading *reading, struct error *err)
     struct error why = {0}, other;
     int rc = zip_reader_open(&zip, reading->import->path, &why);
 
-    if (rc == OK && (rc = member_tree(zip, "header.json", arena, &head, &why)) == E_NOTFOUND)
-        rc = member_tree(zip, "_journal/start.json", arena, &head, &why);
+    if (rc == OK && (rc = member_tree(zip, "header.json", 0, arena, &head, &why)) == E_NOTFOUND)
+        rc = member_tree(zip, "_journal/start.json", 0, arena, &head, &why);
     if (rc != OK) {
         zip_reader_close(zip);
         return import_note_error(reading->import, &why, err);
     }
     rc = read_head(reading, head, err);
-    if (rc == OK && member_tree(zip, "summaries.json", arena, &samples, &other) == OK)
+    int found = rc == OK ? member_tree(zip, "summaries.json", 0, arena, &samples, &other) : rc;
+    if (rc == OK && found != OK && found != E_NOTFOUND)
+        rc = bad(reading, NONE, other.message, err);
+    if (rc == OK && found == OK)
         rc = put_samples(reading, samples, err);
     else if (rc == OK)
         rc = put_members(reading, zip, err);
+    if (rc == OK && reading->import->n_rows == 0)
+        rc = bad(reading, NONE, "a log without results of samples", err);
     zip_reader_close(zip);
     return rc;
 }
@@ -395,6 +466,8 @@ static int run(struct import *import, struct error *err)
         rc = read_zip(reading, &why);
     else
         rc = str_ends(path, ".json") ? read_object(reading, &why) : read_lines(reading, &why);
+    if (rc == OK)
+        rc = open_pending(reading, &why);
     if (rc != OK)
         rc = import_note_error(import, &why, err);
     if (rc == OK)
