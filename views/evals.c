@@ -256,12 +256,21 @@ static double discordance_of(const struct effect *e)
     return e->pair ? eval_discordance(e->pair) : 1.0;
 }
 
+/* As many independent ones tell as much, where items or questions go together. */
+static double alone_of(const struct effect *e)
+{
+    double alone = e->pair ? e->pair->n_alone : e->judged ? e->judged->n_alone : NAN;
+
+    return isnan(alone) ? (double)e->n : alone;
+}
+
 static void add_power(struct view *view, size_t i)
 {
     const struct state *state = view->state;
     const struct effect *e = &state->effects[i];
     double share = discordance_of(e);
-    double visible = smallest_effect((double)e->n, share), need = items_needed(e->d, share);
+    double visible = smallest_effect(alone_of(e), share);
+    double need = ceil(items_needed(e->d, share) * (double)e->n / alone_of(e));
     const char *more = "", *what = e->judged ? "judgements" : "items";
 
     if (e->why_not) {
@@ -292,9 +301,9 @@ static void add_curve(struct view *view, size_t i)
 {
     const struct state *state = view->state;
     const struct effect *e = &state->effects[i];
-    const struct power_curve curve = {(double)e->n, e->d, discordance_of(e)};
+    const struct power_curve curve = {alone_of(e), e->d, discordance_of(e)};
     double visible = smallest_effect(curve.n, curve.discordance);
-    double need = items_needed(curve.d, curve.discordance);
+    double need = ceil(items_needed(curve.d, curve.discordance) * (double)e->n / alone_of(e));
     bool ascii = view->desk->ascii;
     const char *row, *what = e->judged ? "judgements" : "items";
 

@@ -83,6 +83,12 @@ static void evidence_items(struct check_ctx *ctx, const struct eval_pair *pair)
                                         "the interval is of the groups",
                                         pair->candidate->suite, n, (long long)pair->n_groups),
                            pair);
+    else if (!pair->is_paired && isfinite(pair->n_alone))
+        (void)of_candidate(evidence_add(ctx, "number",
+                                        "%s: items go together in groups or repeat: those of one side tell as "
+                                        "much as %.0f independent ones, which the interval is of",
+                                        pair->candidate->suite, pair->n_alone),
+                           pair);
 }
 
 static void evidence_spread(struct check_ctx *ctx, const struct eval_suite *suite,

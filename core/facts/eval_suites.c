@@ -358,6 +358,10 @@ static void test(struct eval_pair *pair, const struct matched *m)
     struct paired_scores scores = paired_scores(m->d, m->has_clusters ? m->cluster : NULL, m->n);
     pair->interval = scores.interval;
     pair->p = scores.p;
+    if (m->has_clusters && m->n_groups < m->n && scores.se > 0.0) {
+        double se = paired_scores(m->d, NULL, m->n).se;
+        pair->n_alone = (double)m->n * fmin(1.0, se * se / (scores.se * scores.se));
+    }
     if (n_alone < FEW)
         pair->p = fmax(pair->p, m->has_clusters ? mcnemar_p(m->groups_lost, m->groups_gained)
                                                 : mcnemar_p(m->lost, m->gained));
@@ -414,6 +418,54 @@ static bool pair_items(const struct run_facts *facts, struct arena *arena, struc
     return true;
 }
 
+/* As many independent items tell as much as those of a suite of which some go together; n where none do. */
+static double items_alone(const struct run_facts *facts, struct arena *arena,
+                          const struct eval_suite *suite, double p)
+{
+    size_t n = 0, n_known = 0, n_groups = 0;
+    bool has_clusters = false;
+    const struct eval_item *items = facts_eval_items(facts, suite, &n);
+    struct grouped *list = n ? arena_array(arena, n, sizeof *list) : NULL;
+    double squares = 0.0, sum = 0.0;
+
+    for (size_t i = 0; list && i < n; i++) {
+        if (!isfinite(items[i].score))
+            continue;
+        has_clusters |= items[i].cluster != NULL;
+        list[n_known++] = (struct grouped){items[i].cluster ? items[i].cluster : items[i].item, (int64_t)i,
+                                           items[i].score - p};
+    }
+    if (!has_clusters)
+        return (double)suite->n;
+    qsort(list, n_known, sizeof *list, by_group);
+    for (size_t i = 0; i < n_known; i++) {
+        sum += list[i].d;
+        if (i + 1 < n_known && strcmp(list[i].group, list[i + 1].group) == 0)
+            continue;
+        squares += sum * sum;
+        sum = 0.0;
+        n_groups++;
+    }
+    return n_groups < n_known ? independent_items(p, (double)n_known, squares, (double)n_groups)
+                              : (double)suite->n;
+}
+
+/* Two samples; of items that go together by as many as tell as much alone. */
+static void compare_samples(const struct run_facts *facts, struct arena *arena, struct eval_pair *pair)
+{
+    double before = items_alone(facts, arena, pair->base, pair->p_base);
+    double after = items_alone(facts, arena, pair->candidate, pair->p_candidate);
+
+    if (isnan(before) || isnan(after)) {
+        pair->why_not = pair->why_not ? pair->why_not : "all items are of one group";
+        return;
+    }
+    if (before < (double)pair->n_base || after < (double)pair->n_candidate)
+        pair->n_alone = fmin(before, after);
+    pair->interval = newcombe_of_shares(pair->p_base, before, pair->p_candidate, after);
+    pair->p = newcombe_p_of_shares(pair->p_base, before, pair->p_candidate, after);
+}
+
 static void compare(const struct run_facts *facts, struct arena *arena, struct eval_pair *pair)
 {
     const struct eval_suite *a = pair->base, *b = pair->candidate;
@@ -437,9 +489,7 @@ static void compare(const struct run_facts *facts, struct arena *arena, struct e
         pair->why_not = pair->why_not ? pair->why_not : "scores need their items to be compared";
         return;
     }
-    int64_t k1 = llround(a->n_correct), k2 = llround(b->n_correct);
-    pair->interval = newcombe(k1, a->n, k2, b->n);
-    pair->p = newcombe_p(k1, a->n, k2, b->n);
+    compare_samples(facts, arena, pair);
 }
 
 void eval_compare(const struct run_facts *facts, struct arena *arena, const struct eval_suite *a,
@@ -450,7 +500,7 @@ void eval_compare(const struct run_facts *facts, struct arena *arena, const stru
 
     *out = (struct eval_pair){.base = a, .candidate = b, .lost = NONE, .gained = NONE, .n_groups = NONE,
                               .base_runs = {1, NAN, NAN, NAN}, .candidate_runs = {1, NAN, NAN, NAN},
-                              .temperature = fmax(before, after), .interval = {NAN, NAN}, .p = NAN};
+                              .n_alone = NAN, .temperature = fmax(before, after), .interval = {NAN, NAN}, .p = NAN};
     compare(facts, arena, out);
 }
 
@@ -503,5 +553,5 @@ double eval_visible(const struct eval_pair *pair)
 {
     double n = (double)(pair->n_base < pair->n_candidate ? pair->n_base : pair->n_candidate);
 
-    return smallest_effect(n, eval_discordance(pair));
+    return smallest_effect(isnan(pair->n_alone) ? n : pair->n_alone, eval_discordance(pair));
 }

@@ -31,6 +31,8 @@ struct eval_pair {
     bool is_binary;
     int64_t n_base, n_candidate;
     int64_t n_groups;           /* of items that are not independent; NONE: each is its own */
+    double n_alone;             /* so many independent items tell as much, where items go together; NaN:
+                                   each is its own */
     int64_t lost, gained;       /* right to wrong, wrong to right; NONE */
     double p_base, p_candidate; /* mean scores */
     double d;                   /* candidate - base */

@@ -84,13 +84,14 @@ static void conclude(struct judged_pair *pair)
 {
     double n = (double)pair->n_lengths;
 
-    pair->rate = pair->wins / (double)pair->n;
-    pair->interval = wilson_of_share(pair->rate, (double)pair->n);
+    double share = pair->n_alone / (double)pair->n; /* 1 without repeats */
+
+    pair->interval = wilson_of_share(pair->rate, pair->n_alone);
     pair->mean_base = n > 0.0 ? pair->mean_base / n : NAN;
     pair->mean_candidate = n > 0.0 ? pair->mean_candidate / n : NAN;
     pair->ratio = pair->mean_base > 0.0 ? pair->mean_candidate / pair->mean_base : NAN;
     pair->matched = wilson_of_share(pair->matched_wins / fmax(1.0, (double)pair->n_matched),
-                                    (double)pair->n_matched);
+                                    fmax(fmin(1.0, (double)pair->n_matched), share * (double)pair->n_matched));
 }
 
 enum { MAX_PAIRS = 256 };
@@ -98,6 +99,7 @@ enum { MAX_PAIRS = 256 };
 struct asked {
     size_t pair;
     const char *item;
+    double over;                /* the score, less the rate of its pair */
 };
 
 static int by_question(const void *a, const void *b)
@@ -107,11 +109,31 @@ static int by_question(const void *a, const void *b)
     return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : strcmp(x->item, y->item);
 }
 
+/* Of judgements in order of their questions. */
+static void weigh_repeats(struct judged_pair *pairs, const struct asked *asked, size_t n, double *squares)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct judged_pair *pair = &pairs[asked[i].pair];
+
+        sum += asked[i].over;
+        if (i + 1 < n && by_question(&asked[i], &asked[i + 1]) == 0) {
+            pair->n_repeats++;
+            continue;
+        }
+        squares[asked[i].pair] += sum * sum;
+        pair->n_questions++;
+        sum = 0.0;
+    }
+}
+
 /* Questions that a pair of models was judged on more than once, such as in both orders. */
 static bool count_repeats(struct judged_pair *pairs, size_t n_pairs, const struct judgement *all,
                           size_t n_all)
 {
     struct asked *asked = calloc(n_all + 1, sizeof *asked);
+    double squares[MAX_PAIRS] = {0};
     size_t n = 0;
 
     if (!asked)
@@ -119,12 +141,23 @@ static bool count_repeats(struct judged_pair *pairs, size_t n_pairs, const struc
     for (size_t i = 0; i < n_all; i++) {
         size_t pair = find(pairs, n_pairs, &all[i]);
 
-        if (pair < n_pairs && all[i].item)
-            asked[n++] = (struct asked){pair, all[i].item};
+        if (pair == n_pairs)
+            continue;
+        double over = all[i].score - pairs[pair].rate;
+        if (all[i].item) {
+            asked[n++] = (struct asked){pair, all[i].item, over};
+        } else {
+            squares[pair] += over * over;
+            pairs[pair].n_questions++;
+        }
     }
     qsort(asked, n, sizeof *asked, by_question);
-    for (size_t i = 1; i < n; i++)
-        pairs[asked[i].pair].n_repeats += by_question(&asked[i - 1], &asked[i]) == 0;
+    weigh_repeats(pairs, asked, n, squares);
+    for (size_t i = 0; i < n_pairs; i++)
+        pairs[i].n_alone = pairs[i].n_repeats == 0
+                               ? (double)pairs[i].n
+                               : independent_items(pairs[i].rate, (double)pairs[i].n, squares[i],
+                                                   (double)pairs[i].n_questions);
     free(asked);
     return true;
 }
@@ -153,9 +186,11 @@ bool judged_pairs_read(const struct run_facts *facts, struct arena *arena,
                                                    .line = all[i].line};
         count(&list[at], &all[i]);
     }
-    for (size_t i = 0; i < n_pairs; i++)
+    for (size_t i = 0; i < n_pairs; i++) {
+        list[i].rate = list[i].wins / (double)list[i].n;
         if (!make_room(&list[i], arena))
             return false;
+    }
     if (!count_repeats(list, n_pairs, all, n_all))
         return false;
     for (size_t i = 0; i < n_all; i++) {
@@ -187,8 +222,25 @@ struct length_bins judged_length_bins(const struct judged_pair *pair)
     return bins;
 }
 
+/* By so much in the logit as fewer independent judgements leave. */
+static double farther(double at, double from, double factor)
+{
+    if (!(at > 0.0 && at < 1.0 && from > 0.0 && from < 1.0))
+        return at;
+    double z = log(from / (1.0 - from));
+    z += factor * (log(at / (1.0 - at)) - z);
+    return 1.0 / (1.0 + exp(-z));
+}
+
 bool judged_controlled(const struct judged_pair *pair, struct length_controlled *out)
 {
-    return length_controlled(pair->length_base, pair->length_candidate, pair->score,
-                             (size_t)pair->n_lengths, out);
+    if (!length_controlled(pair->length_base, pair->length_candidate, pair->score,
+                           (size_t)pair->n_lengths, out))
+        return false;
+    if (pair->n_repeats > 0) {
+        double factor = sqrt((double)pair->n / pair->n_alone);
+        out->interval.low = farther(out->interval.low, out->rate, factor);
+        out->interval.high = farther(out->interval.high, out->rate, factor);
+    }
+    return true;
 }

@@ -16,8 +16,11 @@ struct judged_pair {
     double wins;                        /* a tie is half a win */
     int64_t n_ties;
     int64_t n_repeats;                  /* of a question that was judged before: not independent of it */
+    int64_t n_questions;
+    double n_alone;                     /* so many independent judgements tell as much; n without repeats,
+                                           NaN when all are of one question */
     double rate;                        /* wins / n */
-    struct interval interval;           /* Wilson, 95 % */
+    struct interval interval;           /* Wilson of n_alone, 95 % */
     /* Of the judgements with both lengths. */
     int64_t n_lengths;
     double mean_base, mean_candidate;   /* NaN: none has them */
@@ -25,7 +28,7 @@ struct judged_pair {
     double *length_base, *length_candidate, *score;    /* n_lengths each, in order of the file */
     int64_t n_matched;                  /* whose lengths differ by at most 10 % of the base's */
     double matched_wins;
-    struct interval matched;            /* Wilson, 95 % */
+    struct interval matched;            /* Wilson, 95 %, with repeats as in n_alone */
 };
 
 /* In the order in which they appear. False without memory. */
@@ -40,7 +43,7 @@ struct length_bins {
     double wins[LENGTH_BINS];
 };
 struct length_bins judged_length_bins(const struct judged_pair *pair);
-/* F18 on the judgements with both lengths; takes a while. False: refused, or without memory. */
+/* F18 on the judgements with both lengths, its interval wider where questions repeat; takes a while. False: refused, or without memory. */
 bool judged_controlled(const struct judged_pair *pair, struct length_controlled *out);
 
 #endif

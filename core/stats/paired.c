@@ -108,6 +108,8 @@ static double items_for(double effect, double discordance)
 double items_needed(double effect, double discordance)
 {
     effect = fabs(effect);
+    if (effect > discordance && effect < discordance * (1.0 + 1e-9))
+        effect = discordance; /* all that differ do so one way, but for rounding */
     if (!(effect > 0.0) || effect > 1.0 || !(discordance >= effect) || discordance > 1.0)
         return NAN; /* no difference is larger than the share of items that differ */
     return ceil(items_for(effect, discordance));

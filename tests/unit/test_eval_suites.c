@@ -179,6 +179,33 @@ static void repeats_of_an_item_are_one_group(void **state)
     assert_true(fabs(pairs[0].p - 0.25) < 1e-9); /* three of four went up: by their signs */
 }
 
+/* Twenty groups of twenty items that are all right or all wrong, other ones on each side. */
+static void samples_whose_items_go_together_tell_as_much_as_their_groups(void **state)
+{
+    static struct eval_item items[400];
+    static char names[2][400][16], groups[20][16];
+
+    (void)state;
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < 400; i++) {
+            snprintf(names[side][i], sizeof names[side][i], "%d-%03d", side, i);
+            snprintf(groups[i / 20], sizeof groups[0], "g%02d", i / 20);
+            items[i] = (struct eval_item){.item = names[side][i],
+                                          .cluster = groups[i / 20],
+                                          .score = i / 20 < (side ? 14 : 10) ? 1.0 : 0.0};
+        }
+        fake_suite(run, side ? "ft" : "base", "t", 0, 0);
+        fake_items(run, items, 400);
+    }
+    read_pairs();
+    assert_int_equal(n_pairs, 1);
+    assert_false(pairs[0].is_paired);
+    assert_true(fabs(pairs[0].n_alone - 19.0) < 1e-9);
+    struct interval of_groups = newcombe_of_shares(0.5, 19.0, 0.7, 19.0);
+    assert_true(fabs(pairs[0].interval.low - of_groups.low) < 1e-9);
+    assert_true(pairs[0].interval.low < 0.0 && pairs[0].p > 0.05);
+}
+
 static void items_of_one_group_alone_tell_nothing(void **state)
 {
     struct eval_item items[4] = {{0}};
@@ -282,6 +309,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_filter_of_a_task_is_no_second_claim, set_up, tear_down),
         cmocka_unit_test_setup_teardown(per_cent_on_one_side_is_not_compared_with_shares, set_up, tear_down),
         cmocka_unit_test_setup_teardown(repeats_of_an_item_are_one_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_whose_items_go_together_tell_as_much_as_their_groups, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(items_of_one_group_alone_tell_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(three_equal_gains_are_no_certainty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(items_without_a_result_are_left_out_and_counted, set_up, tear_down),

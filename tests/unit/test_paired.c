@@ -60,6 +60,7 @@ static void the_items_needed_meet_the_table(void **state)
     }
     near(items_needed_unpaired(0.70, 0.75), 1251, 0.0);
     assert_true(isnan(items_needed(0.0, 0.2)));
+    near(items_needed(0.55 - 0.50, 0.05), 155, 0.0); /* all that differ do so one way; 0.55 - 0.50 > 0.05 */
     assert_true(isnan(items_needed(0.3, 0.2))); /* no more can change than differs */
     assert_true(isnan(items_needed_unpaired(0.5, 0.5)));
     assert_true(isnan(items_needed_unpaired(NAN, 0.5)));

@@ -173,7 +173,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_catastrophic_forgetting = {
     .id = "catastrophic-forgetting",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The task gain was not paid with general ability",

@@ -95,13 +95,17 @@ static void show_power(struct check_ctx *ctx, const struct eval_pair *pair)
     double need = items_needed(pair->d, share);
     long long n = (long long)(pair->n_base < pair->n_candidate ? pair->n_base : pair->n_candidate);
 
-    evidence_number(ctx, 100.0 * pair->d, 100.0 * visible, "%lld items see %.1f points or more", n,
-                    100.0 * visible);
+    /* items that go together tell as much as fewer independent ones: more of them are needed */
+    double factor = isfinite(pair->n_alone) ? (double)n / pair->n_alone : 1.0;
+    need = ceil(need * factor);
+    if (isfinite(visible))
+        evidence_number(ctx, 100.0 * pair->d, 100.0 * visible, "%lld items see %.1f points or more", n,
+                        100.0 * visible);
     if (isfinite(need))
         evidence_number(ctx, (double)n, need,
                         "%.1f points need %.0f items in pairs (%.0f %% of them differ)",
                         fabs(100.0 * pair->d), need, 100.0 * share);
-    need = items_needed_unpaired(pair->p_base, pair->p_candidate);
+    need = ceil(factor * items_needed_unpaired(pair->p_base, pair->p_candidate));
     if (isfinite(need) && !pair->is_paired)
         evidence_number(ctx, (double)n, need, "%.1f points need %.0f items of each without pairs",
                         fabs(100.0 * pair->d), need);
@@ -237,6 +241,10 @@ static void state_open(struct check_ctx *ctx, const struct claims *c)
 static int state_judged(struct check_ctx *ctx, const struct judged_pair *pair)
 {
     double low = 100.0 * pair->interval.low, high = 100.0 * pair->interval.high;
+
+    if (isnan(pair->n_alone))
+        return check_unknown(ctx, "judgements of more than one question: all %lld are of one",
+                             (long long)pair->n);
     struct evidence *e = evidence_number(
         ctx, 100.0 * pair->rate, 50.0, "judged: %s wins %.1f %% of %lld against %s (95 %%: %.1f to %.1f)",
         pair->candidate, 100.0 * pair->rate, (long long)pair->n, pair->base, low, high);
@@ -247,8 +255,9 @@ static int state_judged(struct check_ctx *ctx, const struct judged_pair *pair)
     if (pair->n_repeats > 0)
         evidence_number(ctx, (double)(pair->n - pair->n_repeats), (double)pair->n,
                         "%lld of the %lld judgements are of a question that was judged before: the interval "
-                        "takes them for independent and is too narrow",
-                        (long long)pair->n_repeats, (long long)pair->n);
+                        "is of the %lld questions, which tell as much as %.0f independent judgements",
+                        (long long)pair->n_repeats, (long long)pair->n, (long long)pair->n_questions,
+                        pair->n_alone);
     if (pair->rate <= 0.5)
         return check_pass(ctx, CONFIDENCE_LIKELY, "no gain is claimed: judged %.1f %%",
                           100.0 * pair->rate);
@@ -292,7 +301,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_gain_within_ci = {
     .id = "gain-within-ci",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "Every claimed gain is larger than its interval",

@@ -136,7 +136,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_general_regression = {
     .id = "general-regression",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The frozen retention suite did not fall",

@@ -115,6 +115,8 @@ static int state(struct check_ctx *ctx, const struct judged_pair *pair)
         return check_unknown(ctx, "%d judgements of %s with the lengths of both answers (there are "
                                   "%lld)",
                              MIN_JUDGED, pair->candidate, (long long)pair->n_lengths);
+    if (isnan(pair->n_alone))
+        return check_unknown(ctx, "judgements of more than one question");
     if (!isfinite(pair->ratio))
         return check_unknown(ctx, "lengths of the base's answers above 0");
     if (pair->ratio < LONGER)
@@ -142,7 +144,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_length_only_gain = {
     .id = "length-only-gain",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_EVAL_POWER,
     .severity = SEVERITY_MISLEADS,
     .title = "The preference is not explained by length",
