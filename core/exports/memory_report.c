@@ -60,10 +60,12 @@ static void write_ladder(struct buf *out, const struct ladder *ladder, double ca
     for (size_t i = 0; i < ladder->n; i++) {
         const struct rung *rung = &ladder->rungs[i];
 
-        buf_printf(out, "%s %-3s %s%s\n", (ptrdiff_t)i == ladder->proposal ? ">" : " ", rung->id,
-                   rung->change, rung->is_taken ? "  (already on)" : "");
-        if (rung->is_taken)
+        if (rung->is_taken) {
+            buf_printf(out, "  %-3s (%s)\n", rung->id, rung->why_not ? rung->why_not : "already on");
             continue;
+        }
+        buf_printf(out, "%s %-3s %s\n", (ptrdiff_t)i == ladder->proposal ? ">" : " ", rung->id,
+                   rung->change);
         buf_printf(out, "      %s; price: %s\n", rung->setting, rung->price);
         if (rung->estimate > 0.0)
             buf_printf(out, "      peak %s with the rungs above it, %s alone%s\n",

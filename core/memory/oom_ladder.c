@@ -15,6 +15,7 @@ struct plan {
 
 struct step {
     const char *id, *price;
+    const char *why_not; /* what is so where it cannot be applied */
     const char *setting[3]; /* by enum ladder_dialect; NULL: as transformers */
     /* Applies the rung; false: already on, or it cannot be applied. Writes the change. */
     bool (*apply)(struct plan *plan, const struct ladder_facts *facts, char text[160]);
@@ -159,39 +160,47 @@ static bool shard(struct plan *plan, const struct ladder_facts *facts, char text
 static const struct step STEPS[] = {
     {"1",
      "free; a little more time per token",
+     "the micro batch is 1",
      {"per_device_train_batch_size, gradient_accumulation_steps", NULL,
       "micro_batch_size, gradient_accumulation_steps"},
      smaller_batch},
     {"2",
      "20-30 % slower",
+     "gradient checkpointing is on",
      {"gradient_checkpointing=True, gradient_checkpointing_kwargs={\"use_reentrant\": False}",
       "disable_gradient_checkpointing: false", "gradient_checkpointing: true"},
      checkpoint},
     {"3",
      "about 5 % slower",
+     "the optimiser keeps no more than 2 bytes a parameter",
      {"optim=\"adamw_bnb_8bit\"", "optim: adamw_bnb_8bit", "optimizer: adamw_bnb_8bit"},
      small_optimiser},
     {"4",
      "the tails of the longest rows",
+     "no shorter limit is known that cuts few rows",
      {"max_length", "cutoff_len", "sequence_len"},
      shorter_rows},
     {"4b",
      "about 2 % slower",
+     "the cross-entropy is chunked or fused",
      {"use_liger_kernel=True, or TRL's loss_type=\"chunked_nll\"", "enable_liger_kernel: true",
       "cut_cross_entropy: true"},
      chunked_loss},
     {"5",
      "quality close to a full fine-tune",
+     "an adapter is trained",
      {"peft_config=LoraConfig(r=16, target_modules=\"all-linear\")",
       "finetuning_type: lora, lora_target: all", "adapter: lora, lora_target_linear: true"},
      train_adapter},
     {"6",
      "slower, and the base loses precision",
+     "the base is in 4 bit",
      {"load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_use_double_quant=True",
       "quantization_bit: 4", "adapter: qlora, load_in_4bit: true"},
      quantise},
     {"7",
      "bandwidth and host memory",
+     NULL,
      {"DeepSpeed ZeRO-2/3, FSDP or activation offloading", NULL, NULL},
      shard},
 };
@@ -211,6 +220,7 @@ static void climb(const struct step *step, const struct plan *start, struct plan
     struct plan alone = *start;
 
     rung->is_taken = !step->apply(so_far, facts, rung->change_text);
+    rung->why_not = rung->is_taken ? step->why_not : NULL;
     if (rung->is_taken)
         return;
     rung->estimate = peak_of(so_far, scale);

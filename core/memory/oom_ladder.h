@@ -15,8 +15,9 @@ struct rung {
     const char *price;
     double estimate;            /* peak after this rung, all earlier ones applied; 0 not known */
     double alone;               /* peak with this rung alone; 0 not known */
-    bool is_taken;              /* already on: skipped */
+    bool is_taken;              /* already on, or nothing to gain: skipped */
     bool fits;                  /* estimate <= 0.90 capacity */
+    const char *why_not;        /* when is_taken: what is so already; else NULL */
     char change_text[160];      /* where `change` lives: a ladder is not copied */
 };
 

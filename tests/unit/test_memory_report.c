@@ -105,7 +105,8 @@ static void rungs_that_are_on_are_marked_and_priced_ones_have_an_estimate(void *
     fake_setting(f->run, "gradient_checkpointing", "true");
     fake_answer(f->run, "gpu", "24G");
     text = report(f);
-    assert_non_null(strstr(text, "(already on)"));
+    assert_non_null(strstr(text, "2   (gradient checkpointing is on)\n"));
+    assert_non_null(strstr(text, "5   (an adapter is trained)\n"));
     assert_non_null(strstr(text, "price: "));
     assert_non_null(strstr(text, " with the rungs above it, "));
 }
