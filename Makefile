@@ -38,7 +38,7 @@ Q := $(if $(V),,@)
 
 LIB_SRC  := $(wildcard core/*.c core/*/*.c core/*/*/*.c importers/*.c importers/*/*.c views/*.c)
 TUI_SRC  := $(wildcard tui/*.c)
-GEN_SRC  := gen/console_patterns.c gen/llamafactory_templates.c $(patsubst themes/%.theme,gen/theme_%.c,$(wildcard themes/*.theme))
+GEN_SRC  := gen/console_patterns.c gen/llamafactory_templates.c gen/config_page.c $(patsubst themes/%.theme,gen/theme_%.c,$(wildcard themes/*.theme))
 HARNESS  := $(wildcard tests/harness/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNITS    := $(patsubst tests/unit/%.c,%,$(UNIT_SRC))
@@ -101,6 +101,8 @@ $(B)/gen/console_patterns.c: importers/run/console_patterns.tsv
 	$(call EMBED,embedded_console_patterns)
 $(B)/gen/llamafactory_templates.c: core/text/llamafactory_templates.jsonl
 	$(call EMBED,embedded_llamafactory_templates)
+$(B)/gen/config_page.c: tui/man/flatline-config.5
+	$(call EMBED,embedded_config_page)
 $(B)/gen/theme_%.c: themes/%.theme
 	$(call EMBED,embedded_theme_$*)
 
@@ -175,6 +177,8 @@ format:                                         ## clang-format in place
 
 prefix ?= /usr/local
 PROGRAM := $(B)/release/flatline
+# for where the data is and the program is not
+BESIDE_DATA := facts_rows.py facts_duckdb.py facts_spark.py
 install: $(PROGRAM)                             ## DESTDIR, prefix
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(prefix)/bin/flatline
 	@mkdir -p $(B)/gen && $(PROGRAM) manual flatline > $(B)/gen/flatline.1 && $(PROGRAM) manual checks > $(B)/gen/flatline-checks.7
@@ -185,12 +189,14 @@ install: $(PROGRAM)                             ## DESTDIR, prefix
 	install -D -m 644 $(B)/gen/completion.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/flatline
 	install -D -m 644 $(B)/gen/completion.zsh $(DESTDIR)$(prefix)/share/zsh/site-functions/_flatline
 	install -D -m 644 $(B)/gen/completion.fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/flatline.fish
+	@for f in $(BESIDE_DATA); do install -D -m 644 importers/$$f $(DESTDIR)$(prefix)/share/flatline/$$f || exit 1; done
 uninstall:                                      ## takes away what install put there
 	rm -f $(DESTDIR)$(prefix)/bin/flatline $(DESTDIR)$(prefix)/share/man/man1/flatline.1 \
 	  $(DESTDIR)$(prefix)/share/man/man5/flatline-config.5 $(DESTDIR)$(prefix)/share/man/man7/flatline-checks.7 \
 	  $(DESTDIR)$(prefix)/share/bash-completion/completions/flatline \
 	  $(DESTDIR)$(prefix)/share/zsh/site-functions/_flatline \
-	  $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/flatline.fish
+	  $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/flatline.fish \
+	  $(BESIDE_DATA:%=$(DESTDIR)$(prefix)/share/flatline/%)
 
 clean:                                          ## removes build/ and the program
 	rm -rf $(B) flatline

@@ -1,11 +1,15 @@
 /* The manual pages that are made from tables: flatline(1) from the commands and options,
- * flatline-checks(7) from the registry. Roff text to stdout. flatline-config(5) is written by hand. */
+ * flatline-checks(7) from the registry. Roff text to stdout. flatline-config(5) is written by hand
+ * (tui/man) and compiled in. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/unicode.h"
 #include "core/checks/registry.h"
 #include "tui/cli.h"
+
+extern const unsigned char embedded_config_page[];
+extern const size_t embedded_config_page_bytes;
 
 #define PAGE_DATE "2026-11-30" /* of the last change to what stands here */
 #define ELLIPSIS 0x2026
@@ -148,10 +152,12 @@ int cli_manual(const struct options *options)
         page_flatline(&text);
     else if (strcmp(page, "checks") == 0)
         page_checks(&text);
+    else if (strcmp(page, "config") == 0)
+        buf_add(&text, embedded_config_page, embedded_config_page_bytes);
     if (text.n)
         status = cli_write("-", buf_view(&text), false) ? 0 : 2;
     else
-        fprintf(stderr, "flatline: manual: expected flatline or checks\n");
+        fprintf(stderr, "flatline: manual: expected flatline, checks or config\n");
     buf_free(&text);
     return status;
 }

@@ -43,7 +43,7 @@ static const struct command COMMANDS[] = {
      VALUE_FREE},
     {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions,
      "bash zsh fish"},
-    {"manual", "PAGE", "a manual page as roff; PAGE: flatline or checks", cli_manual,
+    {"manual", "PAGE", "a manual page as roff; PAGE: flatline, checks or config", cli_manual,
      "flatline checks"},
     {NULL, NULL, NULL, NULL, NULL},
 };

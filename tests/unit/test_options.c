@@ -404,6 +404,19 @@ static void completion_offers_what_fits_the_place(void **state)
     }
 }
 
+static void the_written_page_is_in_the_program(void **state)
+{
+    struct options page = {.paths = (const char *const[]){"config"}, .n_paths = 1};
+    int old = redirect(stdout, "out"), status = cli_manual(&page);
+
+    (void)state;
+    restore(stdout, old);
+    assert_int_equal(status, 0);
+    read_back("out", spoken.out, sizeof spoken.out);
+    assert_non_null(strstr(spoken.out, ".TH FLATLINE\\-CONFIG 5 "));
+    assert_non_null(strstr(spoken.out, "triage.db"));
+}
+
 static void the_manual_is_plain_roff_and_names_every_command_and_option(void **state)
 {
     struct options page = {.paths = (const char *const[]){"flatline"}, .n_paths = 1};
@@ -454,6 +467,7 @@ int main(void)
         cmocka_unit_test_teardown(answers_keep_their_order_and_paths_with_signs_in_them, forget_all),
         cmocka_unit_test_teardown(completions_know_every_command_and_option, forget_all),
         cmocka_unit_test(completion_offers_what_fits_the_place),
+        cmocka_unit_test(the_written_page_is_in_the_program),
         cmocka_unit_test(the_manual_is_plain_roff_and_names_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
