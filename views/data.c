@@ -231,7 +231,7 @@ static void draw(const struct view *view, struct canvas *canvas)
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no run chosen");
     else if (state->n == 0 && state->counts.n_rows == 0)
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN,
-                    "no rows: a imports the training data (JSONL, JSON, CSV, Parquet or Arrow)");
+                    "no rows: the key a imports the training data (JSONL, JSON, CSV, Parquet or Arrow)");
     else if (state->mode == DATA_ROW)
         scroll_draw(&state->row, canvas);
     else if (state->mode == DATA_COUNTS)

@@ -211,7 +211,7 @@ static int load(struct view *view, struct error *err)
     choose_source(view);
     source = state->source_id ? facts_source(view->desk->facts, state->source_id) : NULL;
     if (!source) {
-        state->problem = "no text file to show; a imports one";
+        state->problem = "no text file to show; the key a imports one";
         state->source_id = 0;
         return OK;
     }

@@ -98,7 +98,8 @@ static void say_nothing(struct textflow *flow, const struct run_facts *facts)
               !facts               ? "no run chosen"
               : facts_data(facts) ? "no input stands in several rows with different targets, no test row is "
                                     "near a training row, and no row has a chosen and a rejected answer"
-                                  : "no training rows: a imports them (JSONL, JSON, CSV, Parquet or Arrow)");
+                                  : "no training rows: the key a imports them (JSONL, JSON, CSV, Parquet or "
+                                    "Arrow)");
     if (!facts || facts_leaks(facts))
         return;
     flow_break(flow);

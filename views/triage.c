@@ -329,7 +329,7 @@ static void draw_no_cause(const struct verdicts *verdicts, struct canvas *canvas
 
     if (!verdicts->cheapest_import || n <= used)
         return;
-    canvas_puts(canvas, row + used, 0, STYLE_TEXT, "to decide more, a imports:");
+    canvas_puts(canvas, row + used, 0, STYLE_TEXT, "to decide more (key a):");
     if (n > used + 1)
         draw_wrapped(canvas, row + used + 1, n - used - 1, STYLE_DIM, verdicts->cheapest_import);
 }
@@ -378,8 +378,8 @@ static void draw_empty(const struct view *view, struct canvas *canvas)
     }
     row = draw_wrapped(canvas, 0, view->rows, STYLE_STRONG, "no run is open");
     draw_wrapped(canvas, row, view->rows - row, STYLE_TEXT,
-                 view->desk->n_runs ? ":runs lists those that were read before, a reads a folder"
-                                    : "nothing was found here: a reads another file or folder");
+                 view->desk->n_runs ? ":runs lists those that were read before, the key a reads a folder"
+                                    : "nothing was found here: the key a reads another file or folder");
 }
 
 static void draw(const struct view *view, struct canvas *canvas)
