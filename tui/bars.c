@@ -1,5 +1,6 @@
 /* The title above the panes and the three rows below them: values at the cursor, where one is (or a
  * message), keys (or the prompt). */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/number.h"
@@ -120,23 +121,35 @@ static void draw_cause(const struct app *app, struct canvas *canvas, int row,
     canvas_puts(canvas, row, column, verdict_style(cause->result.verdict), cause->check->id);
 }
 
-/* "yours: 2 findings (1 to export), 1 remark" */
+static int put_whole(struct canvas *canvas, int row, int column, const char *ascii)
+{
+    return column + (int)strlen(ascii) > canvas_area(canvas).columns
+               ? column
+               : canvas_puts(canvas, row, column, STYLE_TEXT, ascii);
+}
+
+/* "yours: 2 findings (1 to export), 1 remark"; a part for which there is no room is left out whole. */
 static void draw_written(const struct desk *desk, struct canvas *canvas, int row, int column)
 {
     size_t n_new = 0;
+    char part[64];
 
     for (size_t i = 0; i < desk->n_user_findings; i++)
         n_new += !desk->user_findings[i].exported;
     if (desk->n_user_findings || desk->n_remarks)
         column = canvas_puts(canvas, row, column, STYLE_DIM, "   yours:");
     if (desk->n_user_findings)
-        column = canvas_printf(canvas, row, column, STYLE_TEXT, " %zu finding%s (%zu to export)",
-                               desk->n_user_findings, desk->n_user_findings == 1 ? "" : "s",
-                               n_new);
-    if (desk->n_remarks)
-        canvas_printf(canvas, row, column, STYLE_TEXT, "%s %zu remark%s",
-                      desk->n_user_findings ? "," : "", desk->n_remarks,
-                      desk->n_remarks == 1 ? "" : "s");
+        column = canvas_printf(canvas, row, column, STYLE_TEXT, " %zu finding%s",
+                               desk->n_user_findings, desk->n_user_findings == 1 ? "" : "s");
+    if (n_new) {
+        (void)snprintf(part, sizeof part, " (%zu to export)", n_new);
+        column = put_whole(canvas, row, column, part);
+    }
+    if (desk->n_remarks) {
+        (void)snprintf(part, sizeof part, "%s %zu remark%s", desk->n_user_findings ? "," : "",
+                       desk->n_remarks, desk->n_remarks == 1 ? "" : "s");
+        (void)put_whole(canvas, row, column, part);
+    }
 }
 
 static void draw_position(struct app *app, struct canvas *canvas, int row)

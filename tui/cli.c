@@ -228,7 +228,7 @@ static void print_count(long long n, const char *things)
 
 struct summary {
     const char *last_run;
-    size_t n_files;
+    size_t n_read, n_unchanged;
 };
 
 static void print_file(void *ctx, const struct import_event *event)
@@ -257,7 +257,10 @@ static void print_file(void *ctx, const struct import_event *event)
     if (event->state != SOURCE_WHOLE)
         printf("  %s", source_state_name(event->state));
     putchar('\n');
-    summary->n_files++;
+    if (event->was_current)
+        summary->n_unchanged++;
+    else
+        summary->n_read++;
 }
 
 static bool print_notes(struct session *session)
@@ -304,8 +307,10 @@ static int import(struct session *session, const struct options *options)
         putchar('\n');
     }
     print_count((long long)session->n_runs, "runs");
-    printf(", %zu file%s read, %zu ignored\n", summary.n_files, summary.n_files == 1 ? "" : "s",
-           session->plan.n_ignored);
+    printf(", %zu file%s read", summary.n_read, summary.n_read == 1 ? "" : "s");
+    if (summary.n_unchanged)
+        printf(", %zu unchanged", summary.n_unchanged);
+    printf(", %zu ignored\n", session->plan.n_ignored);
     return session->n_runs ? 0 : 2;
 }
 
