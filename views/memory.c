@@ -192,8 +192,10 @@ static void say_phases(struct textflow *flow, const struct state *state, int col
             most = fmax(most, part_of(&state->estimate.phases[k], i));
         if (most <= 0)
             continue;
-        flow_printf(flow, PARTS[i].style, "%c", PARTS[i].letter);
-        say_size(flow, STYLE_DIM, "=", most * scale);
+        char size[32];
+        number_bytes(size, most * scale);
+        /* one piece: between two the line may break */
+        flow_printf(flow, PARTS[i].style, "%c=%s", PARTS[i].letter, size);
         flow_printf(flow, STYLE_DIM, " %s  ", PARTS[i].name);
     }
     if (capacity > 0)
