@@ -26,7 +26,8 @@ static int set_up(void **state)
     f->folder = tempdir_make();
     tempdir_write_text(f->folder, "d/train-00001-of-00002.jsonl", "{\"text\":\"second\"}\n");
     tempdir_write_text(f->folder, "d/train-00000-of-00002.jsonl", "{\"text\":\"first\"}\n");
-    tempdir_write_text(f->folder, "d/validation.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n{\"text\":\"c\"}\n{\"text\":\"d\"}\nbroken\n");
+    tempdir_write_text(f->folder, "d/validation.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n"
+                                                       "{\"text\":\"c\"}\n{\"text\":\"d\"}\nbroken\n");
     *state = f;
     return 0;
 }
@@ -84,7 +85,8 @@ static void a_split_can_be_said_and_training_comes_first(void **state)
            "--set split:validation.jsonl=bench");
     assert_int_equal(f->run.status, 0);
     assert_non_null(strstr(head_of(f, "out/facts.json"),
-                           "[{\"name\": \"train\", \"rows\": 1, \"files\": [\"train-00000-of-00002.jsonl\"]}, "
+                           "[{\"name\": \"train\", \"rows\": 1, "
+                           "\"files\": [\"train-00000-of-00002.jsonl\"]}, "
                            "{\"name\": \"bench\", \"rows\": 5, "));
 }
 
