@@ -199,9 +199,11 @@ static void say_pairs(struct textflow *flow, const struct run_facts *facts)
     if (!preference_facts_read(facts, flow->arena, &pairs) || pairs.n == 0)
         return;
     flow_printf(flow, STYLE_TEXT,
-                "%lld pairs: chosen %.1f words, rejected %.1f (d %.2f), chosen longer in %lld, "
-                "shorter in %lld, equal text in %lld",
-                (long long)pairs.n, pairs.mean_chosen, pairs.mean_rejected, pairs.d,
+                "%lld pairs: chosen %.1f words, rejected %.1f",
+                (long long)pairs.n, pairs.mean_chosen, pairs.mean_rejected);
+    if (isfinite(pairs.d)) /* else all are equally long */
+        flow_printf(flow, STYLE_TEXT, " (d %.2f)", pairs.d);
+    flow_printf(flow, STYLE_TEXT, ", chosen longer in %lld, shorter in %lld, equal text in %lld",
                 (long long)pairs.n_longer, (long long)pairs.n_shorter, (long long)pairs.n_equal);
     flow_break(flow);
     if (pairs.n_scored == 0)

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/base/random.h"
 #include "core/stats/length_controlled.h"
@@ -100,6 +101,37 @@ static void all_won_is_a_rate_of_one(void **state)
     assert_true(fabs(got.rate - 0.5) < 1e-9);
 }
 
+static double logit(double p)
+{
+    return log(p / (1.0 - p));
+}
+
+/* The same judgements 8 times and 512 times: 204,800 of them, whose interval is 8 times as narrow and is not
+ * drawn. */
+static void very_many_judgements_have_the_interval_that_drawing_would_give(void **state)
+{
+    enum { TIMES = 512, FEW = 8 };
+    struct judged made = draw(1.0, 0.5);
+    double *all = calloc((size_t)3 * N * TIMES, sizeof *all);
+    double *base = all, *tuned = all + N * TIMES, *score = tuned + N * TIMES;
+    struct length_controlled few, many;
+
+    (void)state;
+    assert_non_null(all);
+    for (int i = 0; i < N * TIMES; i++) {
+        base[i] = made.base[i % N];
+        tuned[i] = made.tuned[i % N];
+        score[i] = made.score[i % N];
+    }
+    assert_true(length_controlled(base, tuned, score, N * FEW, &few));
+    assert_true(length_controlled(base, tuned, score, N * TIMES, &many));
+    double drawn = (logit(few.interval.high) - logit(few.interval.low)) / sqrt(TIMES / FEW);
+    double width = logit(many.interval.high) - logit(many.interval.low);
+    assert_true(fabs(width / drawn - 1.0) < 0.06);
+    assert_true(many.interval.low < many.rate && many.rate < many.interval.high);
+    free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +140,7 @@ int main(void)
         cmocka_unit_test(the_same_judgements_give_the_same_interval),
         cmocka_unit_test(few_judgements_and_equal_lengths_are_refused),
         cmocka_unit_test(all_won_is_a_rate_of_one),
+        cmocka_unit_test(very_many_judgements_have_the_interval_that_drawing_would_give),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
