@@ -19,9 +19,13 @@ import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 
-import duckdb
+try:
+    import duckdb
 
-import facts_rows
+    import facts_rows
+except ModuleNotFoundError as error:
+    raise SystemExit("facts_duckdb.py: no module %s; pip install duckdb numpy xxhash, and facts_rows.py beside "
+                     "this file" % error.name)
 
 AT_ONCE = 2000              # rows of one piece of work
 AT_ONCE_BYTES = 8 << 20
@@ -306,7 +310,8 @@ def make(options, splits, work):
 
 
 def more_arguments(parser):
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="that compute the rows' facts (%(default)s)")
     parser.add_argument("--memory", metavar="SIZE", help="DuckDB's, for example 8GB")
 
 
@@ -322,7 +327,7 @@ def main():
     finally:
         shutil.rmtree(work, ignore_errors=True)
         say("")
-    print("%s: %d rows, %d candidates" % (path, n_rows, n_candidates))
+    print(facts_rows.summary(path, n_rows, n_candidates))
 
 
 if __name__ == "__main__":

@@ -1031,6 +1031,11 @@ def head(made_by, splits, prefix, suffix, columns, group_columns, crowded):
     }, ensure_ascii=False) + "\n"
 
 
+def summary(path, n_rows, n_candidates):
+    return ("%s: %d rows\ncandidates: %d rows with their texts\nnext: flatline check RUN %s (the run's folder "
+            "and this one, side by side)" % (path, n_rows, n_candidates, path))
+
+
 def arguments(program, description, more=None):
     """What both programs take; (options, splits as (name, patterns), training first). more: adds to the
     parser."""
@@ -1040,7 +1045,8 @@ def arguments(program, description, more=None):
                         help="a split and its files, separated by commas, * and ? allowed; repeatable; "
                              "several under one name are one split")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="a folder, which is made")
-    parser.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl")
+    parser.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl",
+                        help="of the rows that are written (jsonl)")
     if more:
         more(parser)
     options, splits = parser.parse_args(), {}

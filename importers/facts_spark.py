@@ -21,11 +21,15 @@ import sys
 import zlib
 from urllib.parse import unquote
 
-from pyspark import StorageLevel
-from pyspark.sql import SparkSession, functions as F, types as T
-
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import facts_rows  # noqa: E402  (beside this file, or sent by --py-files)
+try:
+    from pyspark import StorageLevel
+    from pyspark.sql import SparkSession, functions as F, types as T
+
+    import facts_rows  # beside this file, or sent by --py-files
+except ModuleNotFoundError as error:
+    raise SystemExit("facts_spark.py: no module %s; pip install pyspark numpy xxhash, and facts_rows.py beside "
+                     "this file" % error.name)
 
 AT_ONCE = 2000
 AT_ONCE_BYTES = 8 << 20
@@ -464,7 +468,7 @@ def main():
     if storage.exists(path):
         storage.remove(path)
     storage.rename(made, path)
-    print("%s: %d rows, %d candidates" % (path, n_rows, n_candidates))
+    print(facts_rows.summary(path, n_rows, n_candidates))
     spark.stop()
 
 
