@@ -41,6 +41,7 @@ struct root {
     size_t joined;           /* index of the root it is the same run as; its own index: none */
     const struct found *log; /* a run that is one log without a root, else NULL */
     bool is_whole_argument;  /* everything under the argument is this run */
+    bool has_no_record;      /* nothing in the argument tells of a training */
     bool is_lone_data; /* a folder beside the runs of a project that is none and belongs to none */
 };
 

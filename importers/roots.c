@@ -501,7 +501,8 @@ static void whole_argument(struct scene *scene)
     struct root *root = &scene->roots[0];
 
     if (scene->n_roots == 0) {
-        *root = (struct root){.reason = "no record of training: the files of the argument"};
+        *root = (struct root){.reason = "no record of training: the files of the argument",
+                               .has_no_record = true};
         scene->n_roots = 1;
     }
     if (scene->n_roots == 1 && (root->log || !root->folder)) {

@@ -372,11 +372,77 @@ static void versions_that_share_a_folder_are_runs_of_their_own(void **state)
     assert_int_equal(f->plan.runs[1].n_files, 1);
 }
 
+static void plan_paths(struct fixture *f, const char *const *names, size_t n)
+{
+    const char *paths[4];
+    struct error err;
+
+    for (size_t i = 0; i < n; i++) {
+        char *path = arena_array(f->arena, 4096, 1);
+
+        snprintf(path, 4096, "%s/%s", f->folder, names[i]);
+        paths[i] = path;
+    }
+    assert_int_equal(plan_make(paths, n, &f->options, f->arena, &f->plan, &err), OK);
+}
+
+static void files_named_beside_the_only_run_are_its_own(void **state)
+{
+    struct fixture *f = *state;
+
+    write_state(f, "out/trainer_state.json", 5, 2.0);
+    write_rows(f, "elsewhere/train.jsonl");
+    write_rows(f, "elsewhere/test.jsonl");
+    plan_paths(f, (const char *const[]){"elsewhere/train.jsonl", "out", "elsewhere/test.jsonl"}, 3);
+    assert_int_equal(f->plan.n_runs, 1);
+    assert_int_equal(f->plan.runs[0].n_files, 3);
+    for (size_t i = 1; i < 3; i++)
+        assert_string_equal(f->plan.runs[0].files[i].shown, f->plan.runs[0].files[i].path);
+}
+
+static void a_folder_of_facts_beside_the_only_run_is_its_own(void **state)
+{
+    struct fixture *f = *state;
+
+    write_state(f, "out/trainer_state.json", 5, 2.0);
+    tempdir_write_text(f->folder, "facts/facts.json",
+                       "{\"format\": \"flatline-facts/1\", \"splits\": []}\n");
+    plan_paths(f, (const char *const[]){"out", "facts"}, 2);
+    assert_int_equal(f->plan.n_runs, 1);
+    assert_int_equal(f->plan.runs[0].n_files, 2);
+}
+
+static void what_is_named_beside_several_runs_stands_alone(void **state)
+{
+    struct fixture *f = *state;
+
+    write_state(f, "a/trainer_state.json", 5, 2.0);
+    write_state(f, "b/trainer_state.json", 5, 3.0);
+    write_rows(f, "train.jsonl");
+    plan_paths(f, (const char *const[]){"a", "b", "train.jsonl"}, 3);
+    assert_int_equal(f->plan.n_runs, 3);
+}
+
+static void a_run_named_beside_a_run_stays_one(void **state)
+{
+    struct fixture *f = *state;
+
+    write_state(f, "a/trainer_state.json", 5, 2.0);
+    write_console(f, "other.log", 20, 3.0);
+    write_rows(f, "c/train.jsonl");
+    plan_paths(f, (const char *const[]){"a", "other.log", "c"}, 3);
+    assert_int_equal(f->plan.n_runs, 3);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(files_named_beside_the_only_run_are_its_own),
+        CASE(a_folder_of_facts_beside_the_only_run_is_its_own),
+        CASE(what_is_named_beside_several_runs_stands_alone),
+        CASE(a_run_named_beside_a_run_stays_one),
         CASE(one_root_takes_everything_under_the_argument),
         CASE(several_roots_are_a_project),
         CASE(a_data_set_belongs_to_the_run_whose_settings_name_it),
