@@ -206,7 +206,7 @@ static void say(const struct form_written *written, const struct form_options *h
     if (written->n_crowded)
         printf("\nnot compared: rows of %zu bands that more than %d rows share", written->n_crowded,
                FORM_CROWD);
-    printf("\n");
+    printf("\nnext: flatline check RUN %s\n", how->folder);
 }
 
 static int write_facts(struct facts_command *command, const struct tokenizer *tokenizer)
