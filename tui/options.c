@@ -44,7 +44,7 @@ static const struct command COMMANDS[] = {
     {"completions", "SHELL", "completion script for bash, zsh or fish", cli_completions,
      "bash zsh fish"},
     {"manual", "PAGE", "a manual page as roff; PAGE: flatline, checks or config", cli_manual,
-     "flatline checks"},
+     "flatline checks config"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

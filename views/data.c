@@ -223,6 +223,13 @@ static int load(struct view *view, struct error *err)
     return rc;
 }
 
+/* In lines that the narrowest pane has room for. */
+static void draw_nothing(struct canvas *canvas)
+{
+    canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no rows: the key a imports the training data");
+    canvas_puts(canvas, 1, 0, STYLE_UNKNOWN, "(JSONL, JSON, CSV, Parquet or Arrow)");
+}
+
 static void draw(const struct view *view, struct canvas *canvas)
 {
     const struct data_state *state = view->state;
@@ -230,8 +237,7 @@ static void draw(const struct view *view, struct canvas *canvas)
     if (!view->desk->facts)
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no run chosen");
     else if (state->n == 0 && state->counts.n_rows == 0)
-        canvas_puts(canvas, 0, 0, STYLE_UNKNOWN,
-                    "no rows: the key a imports the training data (JSONL, JSON, CSV, Parquet or Arrow)");
+        draw_nothing(canvas);
     else if (state->mode == DATA_ROW)
         scroll_draw(&state->row, canvas);
     else if (state->mode == DATA_COUNTS)

@@ -529,8 +529,8 @@ static void draw(const struct view *view, struct canvas *canvas)
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no run chosen");
     } else if (state->n_lines == 0) {
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN, "no results of an evaluation");
-        canvas_puts(canvas, 1, 0, STYLE_TEXT,
-                    "import eval_results.jsonl, judge.jsonl or lm-eval's samples of both models");
+        canvas_puts(canvas, 1, 0, STYLE_TEXT, "the key a imports eval_results.jsonl, judge.jsonl");
+        canvas_puts(canvas, 2, 0, STYLE_TEXT, "or lm-eval's samples of both models");
     } else {
         struct table table = state->table;
 

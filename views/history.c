@@ -282,9 +282,10 @@ static void draw(const struct view *view, struct canvas *canvas)
 
     if (!view->desk->facts || table.n_rows == 0) {
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN,
-                    view->desk->facts ? "no git repository around the configuration, and no bundle beside "
-                                        "the run"
+                    view->desk->facts ? "no git repository around the configuration,"
                                       : "no run chosen");
+        if (view->desk->facts)
+            canvas_puts(canvas, 1, 0, STYLE_UNKNOWN, "and no bundle beside the run");
         return;
     }
     table.match = view->desk->search;

@@ -229,9 +229,10 @@ static void draw(const struct view *view, struct canvas *canvas)
 
     if (!view->desk->facts || table.n_rows == 0) {
         canvas_puts(canvas, 0, 0, STYLE_UNKNOWN,
-                    view->desk->facts ? "no settings were found: import the configuration, "
-                                        "training_args.bin or a log"
+                    view->desk->facts ? "no settings were found: the key a imports the"
                                       : "no run chosen");
+        if (view->desk->facts)
+            canvas_puts(canvas, 1, 0, STYLE_UNKNOWN, "configuration, training_args.bin or a log");
         return;
     }
     table.match = view->desk->search;
