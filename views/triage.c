@@ -294,8 +294,10 @@ static int draw_wrapped(struct canvas *canvas, int row, int n, enum style_role s
 
         while (cut < rest.n && cut > 0 && part.p[cut - 1] != ' ' && rest.p[cut] != ' ')
             cut--;
-        if (cut == 0 || part.n == rest.n || is_last)
+        if (cut == 0 || part.n == rest.n)
             cut = part.n;
+        while (is_last && cut > 1 && rest.p[cut - 1] == ' ')
+            cut--;
         if (cut == 0)
             break;
 
@@ -327,6 +329,12 @@ static void draw_no_cause(const struct verdicts *verdicts, struct canvas *canvas
 {
     int used = draw_wrapped(canvas, row, n, STYLE_STRONG, "no fault found in what was imported");
 
+    if (verdicts->n_roots && n > used) { /* too weak for a cause, but not nothing */
+        int column = canvas_puts(canvas, row + used, 0, STYLE_WARN, "look at ");
+
+        canvas_puts(canvas, row + used++, column, STYLE_TEXT,
+                    verdicts->rows[verdicts->roots[0]].check->id);
+    }
     if (!verdicts->cheapest_import || n <= used)
         return;
     canvas_puts(canvas, row + used, 0, STYLE_TEXT, "to decide more (key a):");

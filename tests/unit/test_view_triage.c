@@ -233,6 +233,25 @@ static void without_a_fault_the_cheapest_import_is_named(void **state)
     text = pane_drawn(pane, false);
     assert_non_null(strstr(text, "no fault found in what was imported"));
     assert_non_null(strstr(text, "trainer_state.json"));
+    assert_null(strstr(text, "look at"));
+}
+
+static void a_warning_that_is_no_cause_is_named_too(void **state)
+{
+    struct pane *pane = *state;
+    const char *text;
+
+    pane_check(pane, STAGE_FINISHED, "nan-onset", VERDICT_WARN);
+    pane_checklist(pane);
+    const size_t root = (size_t)pane_index(pane, "nan-onset");
+    pane->verdicts.headline = -1;
+    pane->verdicts.roots = &root;
+    pane->verdicts.n_roots = 1;
+    pane->verdicts.cheapest_import = "the console log of the run, whole";
+    pane_load(pane, 30, 25);
+    text = pane_drawn(pane, false);
+    assert_non_null(strstr(text, "no fault found in what"));
+    assert_non_null(strstr(text, "look at nan-onset"));
 }
 
 static void seen_and_dismissed_checks_are_marked(void **state)
@@ -326,6 +345,7 @@ int main(void)
         TEST(quiet_checks_fold_where_they_do_not_fit),
         TEST(the_cause_is_named_with_what_it_explains),
         TEST(without_a_fault_the_cheapest_import_is_named),
+        TEST(a_warning_that_is_no_cause_is_named_too),
         TEST(seen_and_dismissed_checks_are_marked),
         TEST(search_finds_folded_checks_and_goes_there),
         TEST(the_cursor_stays_while_numbers_change_and_starts_anew_for_another_run),
