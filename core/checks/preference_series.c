@@ -25,6 +25,20 @@ bool values_read(struct check_ctx *ctx, const char *name, struct values *out)
     return out->n > 0;
 }
 
+bool values_read_share(struct check_ctx *ctx, const char *name, struct values *out)
+{
+    if (!values_read(ctx, name, out))
+        return false;
+    for (size_t i = 0; i < out->n; i++)
+        if (!(out->y[i] >= -1e-6 && out->y[i] <= 1.0 + 1e-6)) {
+            check_info(ctx, "%s is logged outside 0 to 1 (%.4g at step %lld): not read as a share", name,
+                       out->y[i], (long long)values_step(out, i));
+            *out = (struct values){0};
+            return false;
+        }
+    return true;
+}
+
 bool values_read_first(struct check_ctx *ctx, const char *const *names, struct values *out)
 {
     for (; *names; names++)
@@ -177,7 +191,7 @@ const struct setting *kl_coefficient(struct check_ctx *ctx, double *value)
 bool dead_groups_read(struct check_ctx *ctx, struct dead_groups *out)
 {
     *out = (struct dead_groups){0};
-    if (values_read(ctx, "frac_reward_zero_std", &out->z))
+    if (values_read_share(ctx, "frac_reward_zero_std", &out->z))
         return true;
     if (values_read(ctx, "reward_std", &out->z))
         out->is_share = true;
@@ -191,7 +205,7 @@ bool dead_groups_read(struct check_ctx *ctx, struct dead_groups *out)
 int dead_groups_known(struct check_ctx *ctx)
 {
     struct values z, std;
-    bool has_z = values_read(ctx, "frac_reward_zero_std", &z);
+    bool has_z = values_read_share(ctx, "frac_reward_zero_std", &z);
     bool has_std = values_read(ctx, "reward_std", &std);
 
     if (has_z && stat_median(z.y, z.n) >= 0.9)

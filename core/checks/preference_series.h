@@ -16,6 +16,8 @@ struct values {
 
 /* False: the metric was not logged, or never with a finite value. */
 bool values_read(struct check_ctx *ctx, const char *name, struct values *out);
+/* The same of shares. One that is logged outside 0 to 1 (per cent?) is not read, and that is noted. */
+bool values_read_share(struct check_ctx *ctx, const char *name, struct values *out);
 /* The first of the names that has values; NULL ends them. */
 bool values_read_first(struct check_ctx *ctx, const char *const *names, struct values *out);
 /* The start of a run is left out where a rule asks how it went on. */

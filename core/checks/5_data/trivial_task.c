@@ -220,6 +220,15 @@ static bool is_without_reference(const struct run_facts *facts)
            (loss && (strstr(loss, "simpo") || strstr(loss, "orpo")));
 }
 
+/* Per cent, and what else is no share, tells nothing by its size. */
+static bool is_share(const struct curve *curve)
+{
+    for (size_t i = 0; i < curve->n; i++)
+        if (curve->value[i] > 1.0 + 1e-6)
+            return false;
+    return true;
+}
+
 static bool judge_pairs(struct check_ctx *ctx, const struct data_facts *data)
 {
     static const char *const NAMES[] = {"rewards/accuracies", "eval_rewards/accuracies"};
@@ -229,7 +238,7 @@ static bool judge_pairs(struct check_ctx *ctx, const struct data_facts *data)
         return false;
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
         const struct curve *curve = facts_curve(ctx->facts, NAMES[k]);
-        ptrdiff_t i = curve ? first_right(curve, ALL_RIGHT, k == 0 ? ROWS_IN_A_ROW : 1) : -1;
+        ptrdiff_t i = curve && is_share(curve) ? first_right(curve, ALL_RIGHT, k == 0 ? ROWS_IN_A_ROW : 1) : -1;
         double part = i >= 0 ? part_of_run(ctx->facts, curve, (size_t)i) : NAN;
         bool is_early = part <= FIRST_TENTH;
 
@@ -333,7 +342,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_trivial_task = {
     .id = "trivial-task",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_DATA,
     .severity = SEVERITY_MISLEADS,
     .title = "the target cannot be read off a surface cue",

@@ -26,7 +26,7 @@ static bool read_ratios(struct check_ctx *ctx, struct ratios *out)
 {
     double limit = 0.0;
 
-    if (values_read(ctx, "completions/clipped_ratio", &out->values))
+    if (values_read_share(ctx, "completions/clipped_ratio", &out->values))
         return true;
     out->is_from_length = true;
     if (!facts_number(ctx->facts, "max_completion_length", &limit) ||
@@ -133,7 +133,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_grpo_completions_clipped = {
     .id = "grpo-completions-clipped",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_BLOCKS,
     .title = "Completions end before the limit",

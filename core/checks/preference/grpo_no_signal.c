@@ -179,7 +179,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_grpo_no_signal = {
     .id = "grpo-no-signal",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_BLOCKS,
     .title = "Groups contain different rewards",

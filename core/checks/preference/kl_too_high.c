@@ -160,7 +160,7 @@ static int judge_dpo(struct check_ctx *ctx)
         return fail_dpo(ctx, &loss, "loss at ln 2 throughout");
     }
     if (!values_read(ctx, "rewards/margins", &margins) ||
-        !values_read(ctx, "rewards/accuracies", &accuracies))
+        !values_read_share(ctx, "rewards/accuracies", &accuracies))
         return check_unknown(ctx, "metric rows with rewards/margins and rewards/accuracies");
     size_t fewer = margins.n < accuracies.n ? margins.n : accuracies.n;
     if (fewer < ENOUGH_DPO_ROWS)
@@ -190,7 +190,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_kl_too_high = {
     .id = "kl-too-high",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_BLOCKS,
     .title = "The policy moves",

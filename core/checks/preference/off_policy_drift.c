@@ -33,7 +33,7 @@ static void read_drift(struct check_ctx *ctx, struct drift *d)
     bool has_margins = values_read(ctx, "rewards/margins", &d->margins);
     bool has_chosen = values_read(ctx, "logps/chosen", &d->chosen);
     (void)values_read(ctx, "logps/rejected", &d->rejected);
-    bool has_accuracies = values_read(ctx, "rewards/accuracies", &d->accuracies);
+    bool has_accuracies = values_read_share(ctx, "rewards/accuracies", &d->accuracies);
 
     if (values_read(ctx, "loss", &d->loss))
         for (size_t i = 0; i < d->loss.n; i++)
@@ -88,11 +88,13 @@ static void show(struct check_ctx *ctx, const struct drift *d, const struct held
 static int judge_saturated(struct check_ctx *ctx, const struct drift *d,
                            const struct held_out *held)
 {
+    const char *zero =
+        d->n_zero > 0 ? arena_printf(ctx->arena, ", loss 0.0 on %zu rows", d->n_zero) : "";
+
     check_fail(ctx, held->answer == HELD_OUT_FELL ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY,
                "saturated",
-               "every pair is told apart and the training goes on: accuracies 1.0, margin %.3g, "
-               "loss 0.0 on %zu rows",
-               d->margin, d->n_zero);
+               "every pair is told apart and the training goes on: accuracies 1.0, margin %.3g%s",
+               d->margin, zero ? zero : "");
     show(ctx, d, held);
     return OK;
 }
@@ -148,7 +150,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_off_policy_drift = {
     .id = "off-policy-drift",
-    .version = 1,
+    .version = 2,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_MISLEADS,
     .title = "A rising margin goes with better answers",

@@ -25,7 +25,25 @@ struct pair_of_curves {
     struct values reward;
     struct kl kl;
     bool has_both;
+    bool is_apart;              /* both were logged, of other parts of the run */
 };
+
+/* The finite values of one reach into the last quarter of the other: else the ends are of other times. */
+static bool reaches(const struct values *own, const struct values *other)
+{
+    int64_t end = values_step(own, own->n - 1), quarter = values_step(other, 3 * other->n / 4);
+
+    return end == NONE || quarter == NONE || end >= quarter;
+}
+
+static void read_curves(struct check_ctx *ctx, struct pair_of_curves *out)
+{
+    out->has_both = values_read(ctx, "reward", &out->reward);
+    out->has_both &= kl_read(ctx, &out->kl);
+    out->is_apart = out->has_both && !(reaches(&out->reward, &out->kl.values) &&
+                                       reaches(&out->kl.values, &out->reward));
+    out->has_both &= !out->is_apart;
+}
 
 /* ---- The KL explodes ---- */
 
@@ -331,6 +349,9 @@ static int judge_quiet(struct check_ctx *ctx, const struct pair_of_curves *curve
 {
     size_t n = curves->reward.n < curves->kl.values.n ? curves->reward.n : curves->kl.values.n;
 
+    if (curves->is_apart)
+        return check_unknown(ctx, "reward and KL of the same part of the run: one of them ends, or is not "
+                                  "finite, before the last quarter of the other");
     if (!curves->has_both)
         return check_unknown(ctx, "metric rows with the reward and the KL (GRPO with beta 0 logs "
                                   "no KL)");
@@ -356,8 +377,7 @@ static int run(struct check_ctx *ctx, struct error *err)
     struct pair_of_curves curves = {0};
 
     (void)err;
-    curves.has_both = values_read(ctx, "reward", &curves.reward);
-    curves.has_both &= kl_read(ctx, &curves.kl);
+    read_curves(ctx, &curves);
     bool fired = contradict(ctx);
     if (!is_better && curves.has_both && explodes(&curves)) {
         state_explosion(ctx, &curves);
@@ -380,7 +400,7 @@ static int run(struct check_ctx *ctx, struct error *err)
 
 const struct check check_reward_hacking = {
     .id = "reward-hacking",
-    .version = 2,
+    .version = 3,
     .stage = STAGE_PREFERENCE,
     .severity = SEVERITY_MISLEADS,
     .title = "Reward does not outrun its meaning",
