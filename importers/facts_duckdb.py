@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The facts form of a data set by DuckDB, next to the data (FORMATS.md B25).
+"""The facts form of a data set by DuckDB, next to the data.
 
     pip install duckdb numpy xxhash
     python facts_duckdb.py --split train='data/train-*.parquet' --split test=data/test.jsonl -o facts

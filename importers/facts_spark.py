@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The facts form of a data set by Spark, next to the data (FORMATS.md B25).
+"""The facts form of a data set by Spark, next to the data.
 
     spark-submit --py-files facts_rows.py facts_spark.py \\
         --split train='hdfs:///data/train-*.parquet' --split test=hdfs:///data/test.jsonl -o hdfs:///facts
