@@ -28,6 +28,14 @@ int scale_dot(const struct scale *scale, double y, int height)
 
 /* ---- Ticks ---- */
 
+/* Significant digits that tell the value from its neighbour, one step away. */
+static int digits_between(double size, double step)
+{
+    double n = step > 0 ? floor(log10(size) + 1e-9) - floor(log10(step) + 1e-9) + 1 : 1;
+
+    return n < 1 ? 1 : n > 6 ? 6 : (int)n;
+}
+
 /* Labels of one axis have the same number of decimals; great and tiny ones are in powers. */
 static void label_tick(char *out, size_t n, double value, double step)
 {
@@ -35,7 +43,7 @@ static void label_tick(char *out, size_t n, double value, double step)
     if (size < step / 1000)
         value = 0;
     if (size >= 1e6 || (size > 0 && size < 1e-3)) {
-        snprintf(out, n, "%.*g", step > 0 && size / step >= 10 ? 2 : 1, value);
+        snprintf(out, n, "%.*g", digits_between(size, step), value);
         if (size >= 1e6 && size < 1e9 && fmod(value, 1e5) == 0)
             snprintf(out, n, "%gM", value / 1e6);
         else if (strlen(out) > 3 && strstr(out, "e-0"))

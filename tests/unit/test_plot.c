@@ -11,6 +11,7 @@
 
 #include "core/base/random.h"
 #include "views/plot.h"
+#include "views/plot_parts.h"
 
 struct drawn {
     struct canvas *canvas;
@@ -334,9 +335,26 @@ static void no_points_is_said(void **state)
     release(&drawn);
 }
 
+static void neighbouring_labels_differ(void **state)
+{
+    static const double RANGES[][2] = {{6e-5, 2e-4}, {0.00015, 0.00016}, {1.234e7, 1.2345e7}, {2e-9, 2.1e-9}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
+        const struct scale scale = {.low = RANGES[i][0], .high = RANGES[i][1]};
+        struct ticks ticks;
+
+        ticks_make(&ticks, &scale, 8);
+        assert_true(ticks.n > 2);
+        for (size_t k = 1; k < ticks.n; k++)
+            assert_string_not_equal(ticks.label[k - 1], ticks.label[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(neighbouring_labels_differ),
         cmocka_unit_test(a_falling_line_in_ascii),
         cmocka_unit_test(the_onset_of_nan_is_on_the_rail_and_the_line_stops),
         cmocka_unit_test(planted_points_show_at_every_width),
