@@ -6,11 +6,12 @@ enum { TEXT = 30, MAX_BAR = 40, MIN_BAR = 5 };
 const char *length_bar(const struct length_bins *bins, int k, int columns, bool ascii, struct arena *arena)
 {
     int width = columns - TEXT < MAX_BAR ? columns - TEXT : MAX_BAR;
-    int64_t most = 1, n = bins->n[k];
+    int64_t most = 1;
     struct buf out;
 
-    if (width < MIN_BAR)
+    if (width < MIN_BAR || k < 0 || k >= LENGTH_BINS)
         return NULL;
+    int64_t n = bins->n[k];
     for (int i = 0; i < LENGTH_BINS; i++)
         most = bins->n[i] > most ? bins->n[i] : most;
     buf_init(&out, 4096);

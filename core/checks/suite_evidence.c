@@ -85,8 +85,8 @@ static void evidence_items(struct check_ctx *ctx, const struct eval_pair *pair)
                            pair);
     else if (!pair->is_paired && isfinite(pair->n_alone))
         (void)of_candidate(evidence_add(ctx, "number",
-                                        "%s: items go together in groups or repeat: those of one side tell as "
-                                        "much as %.0f independent ones, which the interval is of",
+                                        "%s: items go together in groups or repeat: those of one side tell "
+                                        "as much as %.0f independent ones, which the interval is of",
                                         pair->candidate->suite, pair->n_alone),
                            pair);
 }

@@ -333,7 +333,7 @@ static struct str whole_of(const struct search *search, const struct gram *gram)
 static size_t common_run(struct str a, struct str b)
 {
     struct str word;
-    uint64_t x[LONGEST_WORDS], y[LONGEST_WORDS];
+    uint64_t x[LONGEST_WORDS] = {0}, y[LONGEST_WORDS] = {0};
     size_t n = 0, m = 0, best = 0;
 
     while (n < LONGEST_WORDS && completion_next_word(&a, &word))

@@ -500,7 +500,8 @@ void eval_compare(const struct run_facts *facts, struct arena *arena, const stru
 
     *out = (struct eval_pair){.base = a, .candidate = b, .lost = NONE, .gained = NONE, .n_groups = NONE,
                               .base_runs = {1, NAN, NAN, NAN}, .candidate_runs = {1, NAN, NAN, NAN},
-                              .n_alone = NAN, .temperature = fmax(before, after), .interval = {NAN, NAN}, .p = NAN};
+                              .n_alone = NAN, .temperature = fmax(before, after),
+                              .interval = {NAN, NAN}, .p = NAN};
     compare(facts, arena, out);
 }
 

@@ -90,8 +90,9 @@ static void conclude(struct judged_pair *pair)
     pair->mean_base = n > 0.0 ? pair->mean_base / n : NAN;
     pair->mean_candidate = n > 0.0 ? pair->mean_candidate / n : NAN;
     pair->ratio = pair->mean_base > 0.0 ? pair->mean_candidate / pair->mean_base : NAN;
-    pair->matched = wilson_of_share(pair->matched_wins / fmax(1.0, (double)pair->n_matched),
-                                    fmax(fmin(1.0, (double)pair->n_matched), share * (double)pair->n_matched));
+    double n_matched = (double)pair->n_matched;
+    pair->matched = wilson_of_share(pair->matched_wins / fmax(1.0, n_matched),
+                                    fmax(fmin(1.0, n_matched), share * n_matched));
 }
 
 enum { MAX_PAIRS = 256 };

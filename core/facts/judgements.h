@@ -43,7 +43,8 @@ struct length_bins {
     double wins[LENGTH_BINS];
 };
 struct length_bins judged_length_bins(const struct judged_pair *pair);
-/* F18 on the judgements with both lengths, its interval wider where questions repeat; takes a while. False: refused, or without memory. */
+/* F18 on the judgements with both lengths, its interval wider where questions repeat; takes a while.
+ * False: refused, or without memory. */
 bool judged_controlled(const struct judged_pair *pair, struct length_controlled *out);
 
 #endif

@@ -296,14 +296,14 @@ int leak_find_test(struct finder *f, size_t number, const uint64_t *exact, bool 
 {
     struct test_file *file = &f->test[number];
     struct test_row of = {.text = NO_ROW, .exact = NO_ROW, .is_short = is_row_short};
-    bool is_new;
+    bool is_new = false;
     int rc = grow(&file->rows, &file->capacity, file->n, sizeof *file->rows, err);
 
     if (rc == OK && exact)
         rc = grow(&f->exact_facts, &f->exact_capacity, f->exacts.n, sizeof *f->exact_facts, err);
     if (rc == OK && exact)
         rc = id_map_add(&f->exacts, *exact, &of.exact, &is_new, err);
-    if (rc == OK && exact && is_new)
+    if (rc == OK && is_new)
         f->exact_facts[of.exact] = (struct exact_facts){-1, 0};
     if (rc == OK)
         file->rows[file->n++] = of;

@@ -446,9 +446,11 @@ static int load_document(yaml_parser_t *parser, struct build *build, struct json
     *out = NULL;
     if (!yaml_parser_load(parser, &document))
         return parser_error(parser, build->first_line, err);
-    build->document = &document;
+    struct build of = *build;
+    of.document = &document;
     if (yaml_document_get_root_node(&document))
-        rc = build_node(build, 1, 0, out, err);
+        rc = build_node(&of, 1, 0, out, err);
+    build->n_nodes = of.n_nodes;
     yaml_document_delete(&document);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* Lines of training loops written by hand: "Epoch 1/3 | train_loss 1.23 | val_loss 1.34",
  * "Epoch [2/10], Step [100/600], Loss: 0.12", "step 250: train loss 2.0, val loss 2.1",
- * the dashed rows of console_dashed.h, "2025-03-02 10:00:01 INFO epoch 0 step 20/3000 loss 1.9", "[train] it=5 loss=2.1". */
+ * the dashed rows of console_dashed.h, "2025-03-02 10:00:01 INFO epoch 0 step 20/3000 loss 1.9",
+ * "[train] it=5 loss=2.1". */
 #ifndef IMPORTERS_RUN_CONSOLE_LOOP_H
 #define IMPORTERS_RUN_CONSOLE_LOOP_H
 

@@ -3,9 +3,10 @@
  *     bench_similar LINES JACCARD [--banded] [--pairs] [--bands] [--containment C] [--memory MIB]
  *                   [--nearest OTHER]
  *
- * Each line is a row. --nearest: of each row the nearest line of another file is asked for, as the
- * comparison of test and training rows does; with --pairs "row shared shingles-of-the-other". --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a
- * row: for similar_peers.py, which counts the same by brute force. */
+ * Each line is a row. --pairs prints "i j shared" a pair (i < j) instead, --bands the 42 bands a row:
+ * for similar_peers.py, which counts the same by brute force. --nearest: of each row the nearest line
+ * of another file is asked for, as the comparison of test and training rows does; with --pairs "row
+ * shared shingles-of-the-other". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -238,7 +238,8 @@ static bool judge_pairs(struct check_ctx *ctx, const struct data_facts *data)
         return false;
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
         const struct curve *curve = facts_curve(ctx->facts, NAMES[k]);
-        ptrdiff_t i = curve && is_share(curve) ? first_right(curve, ALL_RIGHT, k == 0 ? ROWS_IN_A_ROW : 1) : -1;
+        size_t in_a_row = k == 0 ? ROWS_IN_A_ROW : 1;
+        ptrdiff_t i = curve && is_share(curve) ? first_right(curve, ALL_RIGHT, in_a_row) : -1;
         double part = i >= 0 ? part_of_run(ctx->facts, curve, (size_t)i) : NAN;
         bool is_early = part <= FIRST_TENTH;
 
