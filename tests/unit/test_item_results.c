@@ -107,7 +107,7 @@ static void a_file_without_an_end_is_read_up_to_a_limit(void **state)
 {
     struct put put;
     struct error err = {0};
-    char name[16];
+    char name[24];
     int rc = OK;
     int64_t n = 0;
 
