@@ -80,6 +80,8 @@ int data_facts_make(struct data_file *files, size_t n_files, const struct audit_
         rc = data_find_classes(&pass, err);
     if (rc == OK)
         data_find_lengths(&pass);
+    if (rc == OK)
+        rc = data_find_spans(&pass, err);
     if (rc == OK && arena_failed(arena))
         rc = error_set(err, E_NOMEM, "no memory for what the rows say together");
     if (rc == OK && !out->is_partial)

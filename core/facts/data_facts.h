@@ -13,7 +13,7 @@
 #include "core/facts/data_columns.h"
 #include "core/facts/run_facts.h"
 
-#define DATA_FACTS_VERSION 3        /* raise when a row could be counted differently */
+#define DATA_FACTS_VERSION 4        /* raise when a row could be counted differently */
 #define DATA_TEXT_BYTES ((size_t)512 << 20)
 #define DATA_MOST_ROWS  ((size_t)1 << 25)   /* beyond them the pass is partial */
 #define DATA_GROUPS     20          /* shown of all */
@@ -83,6 +83,13 @@ struct data_lengths {               /* of one kind of text, in words */
     int64_t bins[DATA_BINS];        /* [0]: none; [i]: 2^(i-1) … 2^i - 1 */
 };
 
+/* Words of the answers that stand in spans which at least 80 % of the rows share (F19). */
+struct data_spans {
+    int64_t n_rows;                 /* looked at, evenly over all; 0: too few */
+    int64_t n_words, n_constant;    /* of them, and in such a span */
+    const char *longest;            /* of one row, cut; NULL: there is none */
+};
+
 struct data_facts {
     const struct data_file *files;
     size_t n_files;
@@ -113,6 +120,7 @@ struct data_facts {
     size_t n_kept_classes;
     struct data_length_rule length_rule, pair_rule; /* pair_rule: of chosen against rejected */
     struct data_lengths input, target;
+    struct data_spans spans;
 };
 
 /* Of the run, or NULL: it has no training rows, or they were not looked at yet. */

@@ -98,6 +98,9 @@ struct data_place data_place_of(const struct data_pass *pass, size_t row);
 MUST_CHECK int data_find_classes(struct data_pass *pass, struct error *err);
 void data_find_lengths(struct data_pass *pass);
 
+/* data_spans.c */
+MUST_CHECK int data_find_spans(struct data_pass *pass, struct error *err);
+
 /* data_store.c */
 void data_put_head(const struct data_facts *data, struct buf *head);
 /* False: damaged. Texts in the arena. */

@@ -33,6 +33,9 @@ static const struct count_member COUNTS[] = {
     {"n_duplicates", AT(n_duplicates)},
     {"n_not_compared", AT(n_not_compared)},
     {"n_classes", AT(n_classes)},
+    {"n_span_rows", AT(spans.n_rows)},
+    {"n_span_words", AT(spans.n_words)},
+    {"n_span_constant", AT(spans.n_constant)},
     {"n_class_rows", AT(n_class_rows)},
     {"n_distinct_targets", AT(n_distinct_targets)},
     {"n_shared_words", AT(n_shared_words)},
@@ -183,6 +186,7 @@ void data_put_head(const struct data_facts *source, struct buf *head)
     put_text(head, "limits", data.limits);
     put_text(head, "not_grouped", data.not_grouped);
     put_text(head, "form", data.form);
+    put_text(head, "span", data.spans.longest);
     put_files(head, &data);
     put_groups(head, &data);
     put_classes(head, &data);
@@ -315,6 +319,7 @@ bool data_take_head(const char *head, struct arena *arena, struct data_facts *ou
     out->limits = text_of(json_get(tree, "limits"), arena);
     out->not_grouped = text_of(json_get(tree, "not_grouped"), arena);
     out->form = text_of(json_get(tree, "form"), arena);
+    out->spans.longest = text_of(json_get(tree, "span"), arena);
     take_files(json_get(tree, "files"), arena, out);
     take_groups(json_get(tree, "groups"), arena, out);
     take_classes(json_get(tree, "classes"), arena, out);

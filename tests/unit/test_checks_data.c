@@ -12,6 +12,7 @@
 #include "core/checks/registry.h"
 #include "core/checks/runner.h"
 #include "core/facts/data_facts.h"
+#include "tests/harness/judged.h"
 #include "tests/harness/tempdir.h"
 
 static struct arena *arena;
@@ -181,9 +182,26 @@ static void lengths_are_held_to_95_per_cent_above_the_majority(void **state)
     assert_int_equal(judge(&check_trivial_task, &data).verdict, VERDICT_PASS);
 }
 
+static void format_words_in_the_answers_are_a_note_and_no_finding(void **state)
+{
+    struct data_facts data = {.n_rows = 100, .n_file_rows = 100};
+
+    (void)state;
+    data.spans = (struct data_spans){.n_rows = 100, .n_words = 1000, .n_constant = 300,
+                                     .longest = "the unit is"};
+    struct check_result told = judge(&check_trivial_task, &data);
+    assert_int_equal(told.verdict, VERDICT_NOT_APPLICABLE);
+    assert_true(judged_informs(&told, "flattered by format tokens: 30 %"));
+    assert_true(judged_informs(&told, "the unit is"));
+    data.spans.n_constant = 299;
+    told = judge(&check_trivial_task, &data);
+    assert_false(judged_informs(&told, "flattered"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(format_words_in_the_answers_are_a_note_and_no_finding),
         cmocka_unit_test(part_of_the_rows_never_passes_and_gives_the_bound),
         cmocka_unit_test(five_per_cent_of_the_groups_and_two_of_them_fail),
         cmocka_unit_test(free_texts_are_possible_only),

@@ -338,9 +338,73 @@ static void test_hostile_rows_do_no_harm(void **state)
     assert_int_equal(facts_of_text("").n_rows, 0);
 }
 
+static struct data_facts facts_of_answers(const char *fmt)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (int i = 0; i < 30; i++) {
+        buf_printf(&text, "{\"prompt\": \"q%d\", \"completion\": \"", i);
+        for (const char *p = fmt; *p; p++)
+            if (*p == '*')
+                buf_printf(&text, "w%d%c", i, 'a' + (int)(p - fmt) % 26);
+            else
+                buf_putc(&text, *p);
+        buf_puts(&text, "\"}\n");
+    }
+    buf_putc(&text, '\0');
+    struct data_facts facts = facts_of_text(text.p);
+    buf_free(&text);
+    return facts;
+}
+
+static void test_words_that_nearly_all_answers_share_are_counted(void **state)
+{
+    (void)state;
+    struct data_facts frame = facts_of_answers("city: *, unit: celsius degrees");
+    assert_int_equal(frame.spans.n_rows, 30);
+    assert_int_equal(frame.spans.n_words, 150);
+    assert_int_equal(frame.spans.n_constant, 90);   /* unit celsius degrees; "city" stands alone */
+    assert_string_equal(frame.spans.longest, "unit celsius degrees");
+
+    struct data_facts both = facts_of_answers("here is it: * * and that is all of it");
+    assert_int_equal(both.spans.n_words, 330);
+    assert_int_equal(both.spans.n_constant, 270);
+    assert_string_equal(both.spans.longest, "and that is all of it");
+}
+
+static void test_free_answers_share_no_span(void **state)
+{
+    (void)state;
+    struct data_facts facts = facts_of_answers("the * of * is the * or *");
+    assert_int_equal(facts.spans.n_rows, 30);
+    assert_int_equal(facts.spans.n_constant, 0);
+    assert_null(facts.spans.longest);
+}
+
+static void test_spans_are_kept(void **state)
+{
+    struct data_facts frame = facts_of_answers("city: *, unit: celsius degrees"), again;
+    struct buf head;
+
+    (void)state;
+    buf_init(&head, 1 << 20);
+    data_put_head(&frame, &head);
+    buf_putc(&head, '\0');
+    assert_true(data_take_head(head.p, arena, &again));
+    assert_int_equal(again.spans.n_rows, 30);
+    assert_int_equal(again.spans.n_words, 150);
+    assert_int_equal(again.spans.n_constant, 90);
+    assert_string_equal(again.spans.longest, "unit celsius degrees");
+    buf_free(&head);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_that_nearly_all_answers_share_are_counted),
+        cmocka_unit_test(test_free_answers_share_no_span),
+        cmocka_unit_test(test_spans_are_kept),
         cmocka_unit_test(test_short_answers_contradict_by_any_word),
         cmocka_unit_test(test_longer_answers_contradict_by_frame_or_by_half_their_words),
         cmocka_unit_test(test_special_tokens_are_no_words),
